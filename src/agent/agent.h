@@ -27,7 +27,6 @@ struct sampler_thread {
     uint32_t remaining;  /* accesses of the burst still to come */
     uint32_t skip;       /* accesses to let pass before the first one is kept */
     uint32_t steps;      /* instructions stepped in this burst */
-    bool ran_out;        /* they are all that a burst may step */
     uint32_t seen, kept; /* accesses met and kept in this burst */
     uint32_t stopped_at; /* sampling/CPU: the instruction that ended the burst, as wire_stop_count wants it; 0: none */
     uint64_t began;      /* wire_counter() at the burst's start */
@@ -50,7 +49,6 @@ struct sampler_thread {
     bool by_switches;  /* has the timer only because the thread switches context often */
     uint64_t switches_seen, cpu_seen; /* context switches and ns of CPU time, when they were last looked at */
     uint64_t long_blocked;            /* long_burst.c: signals that the program has blocked; bits as the kernel's */
-    struct burst_traffic *traffic; /* traffic.c: what the pair of bursts under way has seen; NULL: bursts come alone */
 };
 
 struct agent_thread {

@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "capture/agent/custom_spec.h"
 #include "capture/faults/mechanism.h"
+#include "capture/hardware/hw_record.h"
 #include "capture/job_rank.h"
 #include "trace/redact.h"
 #include "topology/placement.h"
@@ -137,8 +138,8 @@ struct trace_session *describe_session(const struct capture_options *options, co
         trace_session_setf(session, "fault_budget_ppm", "%u", options->fault_budget_ppm);
     }
     if (options->traffic) {
-        bool paired = !hardware && means->perf_tick && options->latency && options->samples <= SAMPLES_SOFT;
-        trace_session_set(session, "traffic", paired ? "pairs" : hardware ? "samples" : "none");
+        bool sampled = options->samples != SAMPLES_NONE && options->samples != SAMPLES_FAULTS;
+        trace_session_set(session, "traffic", !sampled ? "no" : hardware ? "samples" : "bursts");
     }
     if (options->calibration)
         trace_session_set(session, "calibration", options->calibration);
@@ -262,9 +263,10 @@ void describe_means(struct recorder_result *result, const struct capture_options
         snprintf(result->notes, sizeof result->notes, "home nodes of pages are not known: %s", means->homes_reason);
     if (*means->memory_note)
         add_note(result, "%s", means->memory_note);
-    if (*means->counters_reason)
+    bool asked_for = hw_record_named(options); /* else a user need not know of counters */
+    if (asked_for && *means->counters_reason)
         add_note(result, "bytes of each node's memory are not counted: %s", means->counters_reason);
-    if (*means->core_reason)
+    if (asked_for && *means->core_reason)
         add_note(result, "lines that prefetching brings from memory are not counted: %s", means->core_reason);
     uint64_t others = result->untracked > result->apart ? result->untracked - result->apart : 0;
     if (others && !*reason && !*means->homes_reason)

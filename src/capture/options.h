@@ -34,7 +34,7 @@ struct capture_options {
     uint32_t max_frames;                     /* of a call chain */
     bool loads, stores;
     bool latency;
-    bool traffic;               /* bursts in pairs, with loads ahead of streams: docs/traffic.md */
+    bool traffic;               /* long bursts; with hardware samples, counters of memory: docs/traffic.md */
     uint32_t latency_threshold; /* ns */
     uint64_t period;            /* hardware sources: every so many events; 0: as often as tick_ns and burst say */
     enum capture_samples samples;

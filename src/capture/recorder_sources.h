@@ -28,7 +28,7 @@ struct recorder_sources {
     struct faults *faults;     /* NULL: not wanted */
     struct homes *homes;       /* NULL: nothing to ask, or no answer */
     struct capture_maps *maps; /* NULL: nothing is kept */
-    bool counting;             /* of the memory controllers, with hardware samples and --traffic */
+    bool counting;             /* of the memory controllers, with hardware samples */
     struct count_recorded counters;
     char counters_root[256];
     struct cpu_account others; /* CPU time that is not in what wait4 reports of the target */

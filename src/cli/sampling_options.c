@@ -13,6 +13,7 @@ enum {
     KEY_ALL,
     KEY_LATENCY,
     KEY_NO_LATENCY,
+    KEY_NO_TRAFFIC,
     KEY_TOPOLOGY,
     KEY_ASSIGN,
     KEY_HOMES,
@@ -34,6 +35,7 @@ static const struct argp_option option_table[] = {
     {"all", KEY_ALL, 0, 0, "loads and stores (the default)", 3},
     {"latency", KEY_LATENCY, "NS", 0, "keep only accesses that take at least NS nanoseconds", 3},
     {"no-latency", KEY_NO_LATENCY, 0, 0, "do not measure how long accesses take", 3},
+    {"no-traffic", KEY_NO_TRAFFIC, 0, 0, "no bytes from memory (docs/traffic.md): no long bursts, no counters of memory", 3},
     {"source", KEY_SOURCE, "WHICH", 0, "source of samples: auto, pebs, ibs, spe, soft, faults, none", 3},
     {"tick", KEY_TICK, "WHICH", 0, "what interrupts threads: auto, perf, timer", 3},
     {"no-follow", KEY_NO_FOLLOW, 0, 0, "do not record child processes", 3},
@@ -132,6 +134,9 @@ static error_t parse(int key, char *text, struct argp_state *state)
         capture->latency_threshold = (uint32_t)option_number(options, "--latency", text, 0, 1e9,
                                                              "nanoseconds between 0 and 1000000000 are wanted");
         break;
+    case KEY_NO_TRAFFIC:
+        capture->traffic = false;
+        break;
     case KEY_NO_LATENCY:
         capture->latency = false;
         break;
@@ -207,6 +212,7 @@ void sampling_options_init(struct sampling_options *options)
                                                      .loads = true,
                                                      .stores = true,
                                                      .latency = true,
+                                                     .traffic = true,
                                                      .interval_ns = 50000000,
                                                      .fault_budget_ppm = 40000,
                                                      .chunks = 1024,

@@ -24,7 +24,7 @@ void linked_forget(struct linked *linked)
             ((volatile uint16_t *)linked->table)[at] = 0;
     }
     for (uint32_t i = 0; i < linked->slot_count; i++)
-        *(volatile uint64_t *)&linked->indirect[linked->slots[i]].pc = 1;
+        *(volatile uint64_t *)&linked->indirect[linked->slots[i]].pc = linked_empty(linked->slots[i]);
     linked->block_count = linked->site_count = linked->place_count = linked->slot_count = 0;
     linked->code_used = LINKED_ENTRY;
 }
@@ -82,7 +82,7 @@ static bool connect(struct linked *linked, const struct linked_block *block, uin
         return true;
     }
     unsigned slot = block->pc / LINKED_ALIGNMENT & (LINKED_INDIRECT - 1);
-    if (linked->indirect[slot].pc == 1) {
+    if (linked->indirect[slot].pc == linked_empty(slot)) {
         if (linked->slot_count == LINKED_BLOCKS)
             return false;
         linked->slots[linked->slot_count++] = (uint16_t)slot;

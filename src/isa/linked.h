@@ -121,13 +121,19 @@ struct linked {
 uint64_t linked_address(const struct linked *linked, const struct linked_site *site, uint64_t word);
 
 /* Address space, and what is made in it: NULL when there is no executable memory. linked_make() is linked_map() and
- * linked_prepare(): `code` and `writable` are the same memory, `state` that of linked_state_bytes(). */
+ * linked_prepare(): `code` and `writable` are the same memory, `state` that of linked_state_bytes(), all 0. */
 size_t linked_bytes(void);
 size_t linked_state_bytes(void);
 struct linked *linked_make(void *reserved);
 struct linked *linked_prepare(uint8_t *code, uint8_t *writable, void *state);
 
 void linked_forget(struct linked *linked);
+
+/* What an empty place of `indirect` has for an address: one that is never looked up there. */
+static inline uint64_t linked_empty(unsigned slot)
+{
+    return slot == 0 ? UINT64_MAX : 0;
+}
 
 /* Runs from the context on until `consume` or `left` says that it is enough; the context is where it ended. `thread` is the
  * thread's step_stack: on x86-64 its engine, for its vector registers. False: no burst here. */

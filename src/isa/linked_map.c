@@ -35,8 +35,7 @@ struct linked *linked_prepare(uint8_t *code, uint8_t *writable, void *state)
     linked->log_limit = (uint64_t)(linked->log_end - LINKED_ACCESSES - 2);
     linked->has_sequence = &__rseq_size && __rseq_size;
     linked->sequence_at = linked->has_sequence ? __rseq_offset : 0;
-    for (unsigned i = 0; i < LINKED_INDIRECT; i++)
-        *(volatile uint64_t *)&linked->indirect[i].pc = 1; /* no address: an empty place */
+    linked->indirect[0].pc = linked_empty(0); /* the others are so: the memory is new */
     linked_prepare_ways(linked);
     linked->code_used = LINKED_ENTRY;
     return linked;

@@ -40,7 +40,7 @@ enum wire_flag {
     WIRE_JOINED = 128, /* the recorder is in this very process (agent/join.h): threads are sampled when asked to be,
                                   and their ticks end by themselves when it rests for long */
     WIRE_STEP_BY_TRAP = 512, /* x86-64: bursts by the trap flag even where executable memory may be had */
-    WIRE_TRAFFIC = 1024, /* bursts come in pairs, with loads timed ahead of streams (agent/sampling/burst_traffic.h) */
+    WIRE_LONG_BURSTS = 1024, /* now and then a long one beside the ordinary ones (agent/sampling/long_burst.h) */
     WIRE_SHARE_USERFAULT = 256, /* agents make a userfaultfd and pass it to the recorder (agent/process/userfault.h) */
 };
 
@@ -113,6 +113,7 @@ struct wire_region {
     _Atomic uint32_t claim_hint;
     _Atomic uint64_t
         burst_ns; /* what a burst costs, smoothed over all threads; 0 before the first. Any thread writes it */
+    _Atomic uint64_t long_ticked_ns, long_next_ns; /* CPU time by ticks, of all; and when in it a long burst is due */
     _Atomic uint64_t offer; /* process << 32 | descriptor + 1 (or WIRE_OFFER_NONE); the recorder sets it to 0 again */
     _Atomic uint32_t offer_word;        /* futex: changes whenever it does */
     _Atomic uint32_t assigned;          /* threads and processes that were assigned so far */

@@ -166,8 +166,13 @@ static void test_recording(void **state)
         fail_msg("%lu samples, %lu pages of %zu", (unsigned long)found.in_block, (unsigned long)found.used, pages);
     options.faults = false;
 
-    /* With --traffic: why memory controllers are not counted; and what they counted, where there is one. */
+    /* Why memory controllers are not counted; and what they counted, where there is one. Who named no source is not bothered. */
     options.traffic = true;
+    options.topology = topology = topology_load(&err);
+    assert_int_equal(recorder_run(&options, &result, &err), 0);
+    topology_free(topology);
+    assert_null(strstr(result.notes, "are not counted"));
+    options.samples = SAMPLES_PEBS;
     for (int there = 0; there < 2; there++) {
         if (there)
             make_controller();

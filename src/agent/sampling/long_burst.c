@@ -5,6 +5,7 @@
 #include "agent/region/thread_ring.h"
 #include "agent/sampling/account.h"
 #include "agent/sampling/reuse_times.h"
+#include "agent/sampling/sequences.h"
 #include "agent/sampling/tick.h"
 #include "agent/signals/signals.h"
 #include "agent/unwind/unwind_modules.h"
@@ -15,17 +16,17 @@
 #include <stdatomic.h>
 
 enum {
-    FIRST_NS = 50000000, /* of the process's CPU time, before the first */
+    FIRST_NS = 50000000, /* of the process's CPU time, before its first */
     LEAST_NS = 2000000,  /* that a burst takes, at most: this, ... */
     MOST_NS = 80000000,  /* ... but no more than a user would notice, ... */
     PARTS = 8,           /* ... and of what the budget has allowed so far one part in so many */
     LONGER = 4,          /* one burst in so many takes as many times as long: lines are used again after longer times */
     BUDGET_PARTS = 4,    /* of the budget, the part of long bursts is one in so many */
-    NO_BUDGET_PPM = 200000, /* without a budget: so that bursts still have a rhythm */
     COUNT_PARTS = 8,        /* of its time, counting takes one part in so many */
     SLICE_FIRST = 2000,     /* accesses: enough to meet the blocks of a loop, which are translated in it */
     SLICE_NEXT = 20000,     /* ... and to take many times as long as its begin and end */
     SLICE_LEAST = 5000,     /* accesses: what a shorter one takes is mostly its begin and end */
+    SLICE_NS = 1000000,     /* that a slice takes at most: a signal waits for its end */
     SLICE_NEW = 4,          /* blocks translated in a slice that still shows the program's speed */
     LOOK_NS = 5,            /* that looking at an access takes where it is quick */
     PAUSE_NS = 7000,        /* a breakpoint set, met and taken away; measured in a virtual machine */
@@ -39,6 +40,9 @@ enum phase { COUNTING, LOOKING, SENDING };
 /* Marks the breakpoint in siginfo. */
 static const char resume_mark;
 
+/* Set by long_start; `used` by the first thread that has a burst: a fork's child has nothing to forget before. */
+AGENT_FORKED static bool wanted, used;
+
 static struct {
     uint8_t *reserved;          /* PROT_NONE, but for what is made in it */
     struct reuse_times *times;  /* NULL: nothing is made yet */
@@ -47,7 +51,6 @@ static struct {
     bool counts_last;           /* the last burst ended while it counted */
     _Atomic uint32_t owner;     /* tid of the thread that has the burst; 0: none */
     _Atomic uint64_t ticked_ns; /* CPU time of the process, by its ticks */
-    _Atomic uint64_t next_ns;   /* when the next is due, in the same */
     uint32_t number, modules;   /* modules: unwind_generation */
 
     /* The owner's. */
@@ -76,37 +79,32 @@ static size_t reserved_bytes(void)
 
 void long_start(void)
 {
-    if (bursts.reserved || !(agent_region->config.flags & WIRE_TRAFFIC) || step_long_bytes() == 0)
-        return;
-    long at =
-        sys_call(SYS_mmap, NULL, reserved_bytes(), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0L);
-    bursts.reserved = at < 0 && at > -4096 ? NULL : (uint8_t *)at;
-    bursts.may_pause = !(agent_region->config.flags & WIRE_TICK_TIMER_ONLY) && tick_kernel_defers();
-    atomic_store(&bursts.next_ns, FIRST_NS);
+    const struct wire_config *config = &agent_region->config;
+    wanted = config->flags & WIRE_LONG_BURSTS && config->budget_ppm && step_long_bytes() > 0;
 }
 
 void long_forget(void)
 {
-    if (bursts.times || bursts.refused)
-        bursts.reserved = NULL; /* a fork's child does not have it */
+    if (!used)
+        return;
+    used = false;
+    bursts.reserved = NULL;
     bursts.times = NULL;
     bursts.refused = bursts.resuming = bursts.counts_last = false;
     atomic_store(&bursts.paused, false);
     bursts.number = 0;
     atomic_store(&bursts.owner, 0);
-    atomic_store(&bursts.ticked_ns, 0);
-    atomic_store(&bursts.next_ns, FIRST_NS);
     step_long_forget();
 }
 
-/* Code of files: what a program makes for itself may change under our feet. */
+/* Code of files: what a program makes for itself may change under our feet. And none with restartable sequences. */
 static bool may_run(uint64_t pc)
 {
     if (agent_owns_code(pc))
         return false;
     const struct unwind_modules *modules = unwind_modules_get();
     const struct unwind_module *module = modules ? unwind_module_at(modules, pc) : NULL;
-    bool known = module && (module->is_readable || module->is_vdso);
+    bool known = module && (module->is_vdso || (module->is_readable && !sequences_may_be_in(module)));
     unwind_modules_put();
     return known;
 }
@@ -115,13 +113,21 @@ static bool make(void)
 {
     if (bursts.times || bursts.refused)
         return bursts.times != NULL;
-    uint8_t *times = bursts.reserved + step_long_bytes();
     bursts.refused = true;
+    long at =
+        sys_call(SYS_mmap, NULL, reserved_bytes(), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0L);
+    if (at < 0 && at > -4096)
+        return false;
+    bursts.reserved = (uint8_t *)at;
+    uint8_t *times = bursts.reserved + step_long_bytes();
     if (sys_call(SYS_mprotect, times, times_bytes(), PROT_READ | PROT_WRITE) != 0 ||
         !step_long_make(bursts.reserved, may_run) ||
-        sys_call(SYS_madvise, bursts.reserved, reserved_bytes(), MADV_DONTFORK) !=
-            0) /* a child would share what is written */
+        sys_call(SYS_madvise, at, reserved_bytes(), MADV_DONTFORK) != 0) { /* a child would share what is written */
+        step_long_forget();
+        sys_unmap(bursts.reserved, reserved_bytes());
         return false;
+    }
+    bursts.may_pause = !(agent_region->config.flags & WIRE_TICK_TIMER_ONLY) && tick_kernel_defers();
     bursts.times = (struct reuse_times *)times;
     bursts.refused = false;
     return true;
@@ -129,13 +135,12 @@ static bool make(void)
 
 uint32_t long_budget_ppm(void)
 {
-    return bursts.reserved && !bursts.refused ? agent_region->config.budget_ppm / BUDGET_PARTS : 0;
+    return wanted && !bursts.refused ? agent_region->config.budget_ppm / BUDGET_PARTS : 0;
 }
 
 static uint64_t share_ppm(void)
 {
-    uint32_t budget = agent_region->config.budget_ppm;
-    return (budget ? budget : NO_BUDGET_PPM) / BUDGET_PARTS + 1;
+    return agent_region->config.budget_ppm / BUDGET_PARTS + 1;
 }
 
 static uint64_t clock_ns(clockid_t clock)
@@ -185,30 +190,47 @@ static bool owns(const struct agent_thread *self)
     return self->tid && atomic_load_explicit(&bursts.owner, memory_order_relaxed) == self->tid;
 }
 
-bool long_is_due(struct agent_thread *self, uint64_t since_ns)
+/* One rhythm for all processes of a recording: else each short one would have its first. */
+static void schedule(uint64_t cost_ns)
 {
-    if (!bursts.reserved || bursts.refused || !step_has_long(self) || attach_is_restricted())
-        return false;
-    uint64_t ticked = atomic_fetch_add_explicit(&bursts.ticked_ns, since_ns, memory_order_relaxed) + since_ns;
-    if (ticked < atomic_load_explicit(&bursts.next_ns, memory_order_relaxed))
-        return false;
+    atomic_store(&agent_region->long_next_ns,
+                 atomic_load(&agent_region->long_ticked_ns) + cost_ns * 1000000 / share_ppm());
+}
+
+/* This thread gets the process's burst, or takes it over from one that sleeps behind its call and keeps the others from theirs, or
+ * from itself when it never came there. */
+static bool take(struct agent_thread *self, uint64_t ticked)
+{
     uint32_t owner = 0;
     if (atomic_compare_exchange_strong(&bursts.owner, &owner, self->tid))
         return true;
     if (!atomic_load(&bursts.paused) ||
-        (owner == self->tid ? ++bursts.pause_ticks < PAUSE_TICKS : ticked - bursts.paused_at < STALE_NS))
-        return false;
-    /* A thread that sleeps behind its call keeps the others from theirs; one that never came there, itself. */
-    if (!atomic_exchange(&bursts.paused, false))
+        (owner == self->tid ? ++bursts.pause_ticks < PAUSE_TICKS : ticked - bursts.paused_at < STALE_NS) ||
+        !atomic_exchange(&bursts.paused, false))
         return false;
     clear_breakpoint();
     atomic_store(&bursts.owner, self->tid);
     return true;
 }
 
-static void schedule(uint64_t cost_ns)
+bool long_is_due(struct agent_thread *self, uint64_t since_ns, bool at_call)
 {
-    atomic_store(&bursts.next_ns, atomic_load(&bursts.ticked_ns) + cost_ns * 1000000 / share_ppm());
+    if (!wanted || bursts.refused || !step_has_long(self) || attach_is_restricted())
+        return false;
+    uint64_t ticked = atomic_fetch_add_explicit(&bursts.ticked_ns, since_ns, memory_order_relaxed) + since_ns;
+    uint64_t all = atomic_fetch_add_explicit(&agent_region->long_ticked_ns, since_ns, memory_order_relaxed) + since_ns;
+    if (at_call || !self->tid || all < atomic_load_explicit(&agent_region->long_next_ns, memory_order_relaxed))
+        return false;
+    uint64_t cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+    if (cpu_ns < FIRST_NS || !take(self, ticked))
+        return false;
+    used = true;
+    uint64_t allowed = cpu_ns / 1000000 * share_ppm() / PARTS;
+    if (bursts.number % LONGER == LONGER - 1)
+        allowed *= LONGER;
+    bursts.limit_ns = allowed < LEAST_NS ? LEAST_NS : allowed > MOST_NS ? MOST_NS : allowed;
+    schedule(bursts.limit_ns); /* until it is known what it took */
+    return true;
 }
 
 static void release(void)
@@ -218,8 +240,10 @@ static void release(void)
 
 void long_skip(struct agent_thread *self)
 {
-    if (owns(self) && !atomic_load(&bursts.paused))
+    if (owns(self) && !atomic_load(&bursts.paused)) {
+        schedule(0);
         release();
+    }
     bursts.resuming = false;
 }
 
@@ -296,10 +320,6 @@ static void finish(struct agent_thread *self, enum long_end end)
 
 static void begin(struct agent_thread *self)
 {
-    uint64_t allowed = clock_ns(CLOCK_PROCESS_CPUTIME_ID) / 1000000 * share_ppm() / PARTS;
-    if (bursts.number % LONGER == LONGER - 1)
-        allowed *= LONGER;
-    bursts.limit_ns = allowed < LEAST_NS ? LEAST_NS : allowed > MOST_NS ? MOST_NS : allowed;
     bursts.took_ns = bursts.counted = bursts.counted_ns = bursts.spent_ns = 0;
     bursts.pauses = 0;
     bursts.slice = SLICE_FIRST;
@@ -310,7 +330,8 @@ static void begin(struct agent_thread *self)
 static bool goes_on(struct agent_thread *self)
 {
     uint64_t pending = 0, now = clock_ns(CLOCK_THREAD_CPUTIME_ID);
-    if (self->sampler.stop || bursts.took_ns + now - bursts.began_ns > bursts.limit_ns)
+    if (self->sampler.stop || bursts.took_ns + now - bursts.began_ns > bursts.limit_ns ||
+        atomic_load(&unwind_generation) != bursts.modules) /* what was translated may have been unloaded */
         return false;
     sys_call(SYS_rt_sigpending, &pending, sizeof(pending));
     uint64_t ticks = 1ull << (SIGTRAP - 1) | 1ull << (signals_timer_signal() - 1);
@@ -320,9 +341,9 @@ static bool goes_on(struct agent_thread *self)
 /* Slices, each longer than the last, until they took long enough. The first is for translating, and one in which more had to be
  * translated does not count. Then as many accesses again at random, since a tick finds what is slow: it comes by time, not by
  * accesses. False: something must run by itself. */
-static bool count_accesses(struct agent_thread *self, ucontext_t *context)
+static bool count_accesses(struct agent_thread *self, ucontext_t *context, bool fresh)
 {
-    struct step_long run = {.fresh = bursts.spent_ns == 0};
+    struct step_long run = {.fresh = fresh};
     uint64_t most_ns = bursts.limit_ns / COUNT_PARTS;
     while (bursts.counted_ns < most_ns && bursts.spent_ns < 2 * most_ns) {
         uint64_t began = clock_ns(CLOCK_THREAD_CPUTIME_ID);
@@ -337,17 +358,25 @@ static bool count_accesses(struct agent_thread *self, ucontext_t *context)
             bursts.counted += run.accesses;
             bursts.counted_ns += took;
         }
-        if (run.end != LONG_ENOUGH)
+        if (run.end != LONG_ENOUGH || !goes_on(self))
             return false;
         uint64_t remaining = bursts.counted_ns < most_ns ? most_ns - bursts.counted_ns : 0;
+        if (remaining > SLICE_NS)
+            remaining = SLICE_NS;
         uint64_t fits = run.accesses * remaining / (took + 1);
         bursts.slice = bursts.slice < SLICE_NEXT ? SLICE_NEXT : warm ? 2 * bursts.slice : bursts.slice;
         if (warm && bursts.slice > fits)
             bursts.slice = fits > SLICE_NEXT ? fits : SLICE_NEXT;
     }
-    run.most = account_random(self) % (bursts.counted + 1);
+    uint64_t skip = account_random(self) % (bursts.counted + 1);
     bursts.phase = LOOKING;
-    return step_long_run(self, context, &run) && run.end == LONG_ENOUGH;
+    while (skip > 0) {
+        run.most = skip < bursts.slice ? skip : bursts.slice;
+        if (!step_long_run(self, context, &run) || run.end != LONG_ENOUGH || !goes_on(self))
+            return false;
+        skip = skip > run.accesses ? skip - run.accesses : 0;
+    }
+    return true;
 }
 
 /* Goes on behind what must run by itself. */
@@ -377,7 +406,8 @@ void long_run(struct agent_thread *self, ucontext_t *context)
     sampler->bursting = true;
     sampler->stop = false;
     sampler->long_blocked = context->uc_sigmask.__val[0];
-    bursts.began_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    uint64_t began_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    bursts.began_ns = began_ns;
     bursts.resuming = false;
     bool ready = make();
     if (ready && !again)
@@ -385,15 +415,15 @@ void long_run(struct agent_thread *self, ucontext_t *context)
     uint32_t modules = atomic_load(&unwind_generation);
     struct step_long run = {.times = bursts.times, .goes_on = goes_on, .fresh = !again || modules != bursts.modules};
     bursts.modules = modules;
-    bool whole = ready && (bursts.phase == LOOKING || count_accesses(self, context));
+    bool whole = ready && (bursts.phase == LOOKING || count_accesses(self, context, run.fresh));
     bool ran = whole && step_long_run(self, context, &run);
     bool enough = ran && run.end == LONG_ENOUGH;
     bursts.took_ns += clock_ns(CLOCK_THREAD_CPUTIME_ID) - bursts.began_ns;
-    count(&account_of(self)->handler_ns, clock_ns(CLOCK_THREAD_CPUTIME_ID) - bursts.began_ns);
     if (!ready)
         release();
     else if (enough || bursts.took_ns > bursts.limit_ns || !pause_burst(self))
         finish(self, enough ? LONG_ENOUGH : sampler->stop ? LONG_CUT : LONG_CALL);
+    count(&account_of(self)->handler_ns, clock_ns(CLOCK_THREAD_CPUTIME_ID) - began_ns);
     sampler->bursting = false;
     self->inside--;
 }

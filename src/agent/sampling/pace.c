@@ -3,7 +3,6 @@
 
 #include "agent/region/attach.h"
 #include "agent/sampling/account.h"
-#include "agent/sampling/burst_traffic.h"
 #include "agent/sampling/long_burst.h"
 #include "agent/sampling/step.h"
 #include "agent/sampling/tick.h"
@@ -14,9 +13,8 @@
 #include <sys/resource.h>
 
 enum {
-    DELIVERY_NS = 4000,         /* a tick's way through the kernel and back, where the recorder has not measured it */
-    COST_FIRST_NS = 10000,      /* a burst, its signals apart, before one was measured */
-    COST_FIRST_PAIR_NS = 50000, /* of a pair with loads ahead of streams */
+    DELIVERY_NS = 4000,    /* a tick's way through the kernel and back, where the recorder has not measured it */
+    COST_FIRST_NS = 10000, /* a burst, its signals apart, before one was measured */
     COST_SMOOTHING = 32,
     SPACING_TICKS = 16, /* between two looks at how often they come */
     SPACING_NS = 20000000,
@@ -66,8 +64,7 @@ static uint64_t burst_cost(void)
 {
     const struct wire_config *config = &agent_region->config;
     uint64_t known = atomic_load_explicit(&agent_region->burst_ns, memory_order_relaxed);
-    uint64_t first = config->flags & WIRE_TRAFFIC ? COST_FIRST_PAIR_NS : COST_FIRST_NS;
-    return known ? known : first + pace_delivery_ns() * step_signals() * (config->burst + 4);
+    return known ? known : COST_FIRST_NS + pace_delivery_ns() * step_signals() * (config->burst + 4);
 }
 
 /* Ticks that start no burst are to take half of the budget at most. They come half as often again as they are asked for. And
@@ -76,13 +73,10 @@ static uint64_t burst_cost(void)
 static uint64_t affordable_tick(void)
 {
     const struct wire_config *config = &agent_region->config;
-    uint64_t min_ns = config->budget_ppm ? pace_delivery_ns() * 3000000 / config->budget_ppm : 0,
-             wanted = config->tick_ns;
-    if (config->flags & WIRE_TRAFFIC && wanted > TRAFFIC_TICK)
-        wanted = TRAFFIC_TICK; /* two bursts of a pair must not be far apart */
+    uint64_t min_ns = config->budget_ppm ? pace_delivery_ns() * 3000000 / config->budget_ppm : 0;
     if (min_ns < pace_delivery_ns() * TICK_SHARE)
         min_ns = pace_delivery_ns() * TICK_SHARE;
-    return min_ns > wanted ? min_ns : wanted;
+    return min_ns > config->tick_ns ? min_ns : config->tick_ns;
 }
 
 uint64_t pace_period(const struct sampler_thread *sampler)
@@ -109,7 +103,7 @@ static bool begins_by_timer(void)
     const struct wire_config *config = &agent_region->config;
     uint64_t blocked = 0;
     if (config->tick_ns < TIMER_NS || !config->budget_ppm ||
-        config->flags & (WIRE_TICK_TIMER_ONLY | WIRE_TRAFFIC | WIRE_JOINED))
+        config->flags & (WIRE_TICK_TIMER_ONLY | WIRE_JOINED))
         return false;
     sys_call(SYS_rt_sigprocmask, SIG_BLOCK, NULL, &blocked, sizeof(blocked));
     return !(blocked & 1ull << (signals_timer_signal() - 1));
@@ -155,9 +149,6 @@ void pace_learn_cost(struct agent_thread *self)
         return;
     if (cost > most)
         cost = most;
-    cost = traffic_carry(self, cost);
-    if (cost == 0)
-        return; /* the second of a pair: counted with the next first one */
     atomic_store_explicit(&agent_region->burst_ns, (usual * (COST_SMOOTHING - 1) + cost) / COST_SMOOTHING + 1,
                           memory_order_relaxed);
 }
@@ -179,7 +170,7 @@ static bool wants_other_tick(struct agent_thread *self, const struct rusage *usa
     bool often = cost > allowed, rarely = cost * SWITCH_BACK < allowed;
     sampler->switches_seen = switches;
     sampler->cpu_seen = cpu;
-    return budget && !attach_is_restricted() && !sampler->traffic && !(agent_region->config.flags & WIRE_JOINED) &&
+    return budget && !attach_is_restricted() && !(agent_region->config.flags & WIRE_JOINED) &&
            (sampler->has_timer ? rarely : often) && !sigismember(&context->uc_sigmask, signals_timer_signal());
 }
 

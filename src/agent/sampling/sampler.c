@@ -14,7 +14,6 @@
 #include "agent/process/thread.h"
 #include "agent/sampling/tick.h"
 #include "agent/sampling/account.h"
-#include "agent/sampling/burst_traffic.h"
 #include "agent/sampling/long_burst.h"
 #include "agent/sampling/pace.h"
 
@@ -37,7 +36,6 @@ bool sampler_start(bool forked)
     if (forked) {
         tick_forget(self);
         step_forget(self);
-        traffic_forget(self);
         long_forget();
         self->sampler.ready = false;
         self->sampler.bursting = false;
@@ -93,8 +91,6 @@ void sampler_thread_start(struct agent_thread *self)
         sampler->idle = 0;
         armed_add(self->tid, config->tick_ns);
     }
-    if (sampler->ready && config->flags & WIRE_TRAFFIC)
-        traffic_thread_start(self);
     if (sampler->ready)
         sampler->period_ns = pace_period(sampler);
     errno = saved;
@@ -129,7 +125,6 @@ void sampler_thread_stop(struct agent_thread *self)
     tick_stop(self);
     long_thread_stop(self);
     step_thread_stop(self);
-    traffic_thread_stop(self);
     errno = saved;
 }
 
@@ -140,7 +135,7 @@ bool sampler_is_active(void)
 
 bool sampler_is_tick(int signal, const siginfo_t *info)
 {
-    return tick_is(signal, info);
+    return tick_is(signal, info) || long_is_resume(signal, info);
 }
 
 void sampler_hide_ticks(sigset_t *set)
@@ -168,7 +163,7 @@ void sampler_exec_begin(struct agent_thread *self)
         struct timespec none = {0};
         for (int i = 0; i < 2; i++) {
             int signal = (int)sys_call(SYS_rt_sigtimedwait, &set, &info, &none, sizeof(set));
-            if (signal > 0 && !tick_is(signal, &info)) /* the program's: give it back */
+            if (signal > 0 && !sampler_is_tick(signal, &info)) /* the program's: give it back */
                 sys_call(SYS_rt_tgsigqueueinfo, self->pid, self->tid, signal, &info);
         }
         sys_call(SYS_rt_sigprocmask, SIG_SETMASK, &blocked, NULL, sizeof(blocked));
@@ -215,11 +210,7 @@ static void number_chain(void *argument)
 static void send_sample(struct agent_thread *self, const ucontext_t *context, const struct step_access *access)
 {
     uint32_t latency = 0, threshold = agent_region->config.latency_threshold;
-    bool timed =
-        (access->flags & SAMPLE_READ || traffic_may_load(self, access->addr)) && measure_latency(access, &latency);
-    bool measured = timed && access->flags & SAMPLE_READ; /* a store's is for its traffic only */
-    if (self->sampler.traffic)
-        traffic_note(self, context, access, timed ? (int64_t)latency : TRAFFIC_NOT_TIMED);
+    bool measured = access->flags & SAMPLE_READ && measure_latency(access, &latency);
     if (threshold && access->flags & SAMPLE_READ && (!measured || latency < threshold))
         return;
     /* guarded: the stack pointer may have left the stack, in an overflow or in somebody's coroutine */
@@ -254,23 +245,17 @@ bool burst_access(struct agent_thread *self, const ucontext_t *context, const st
     if (sampler->stop)
         return false;
     sampler->seen++;
-    if (traffic_is_second(self))
-        return traffic_follow(self, context, access);
     if (!wanted)
         return true;
     if (sampler->skip > 0) {
-        if (sampler->traffic && sampler->skip <= TRAFFIC_BEFORE)
-            traffic_note(self, context, access, TRAFFIC_NOT_TIMED);
         sampler->skip--;
         return true;
     }
-    if (sampler->remaining == 0)
-        return traffic_watch(self, context, access);
     int saved = errno;
     send_sample(self, context, access);
     errno = saved;
     sampler->kept++;
-    return --sampler->remaining > 0 || traffic_begin_watch(self);
+    return --sampler->remaining > 0;
 }
 
 static void end_burst(struct agent_thread *self)
@@ -281,26 +266,13 @@ static void end_burst(struct agent_thread *self)
     count(&counters->accesses, sampler->seen);
     if (sampler->stopped_at)
         wire_stop_count(agent_region, sampler->stopped_at);
-    traffic_end(self, pace_to_ns, pace_delivery_ns());
-    if (traffic_is_second(self) || traffic_will_repeat(self))
-        ; /* it keeps nothing, or the next tick's does in its place */
-    else if (sampler->steps == 0 && sampler->kept == 0)
+    if (sampler->steps == 0 && sampler->kept == 0)
         account_loss(self, LOSS_TICK_UNSTEPPED);
     else if (sampler->kept == 0)
         account_loss(self, LOSS_TICK_NO_ACCESS);
     sampler->bursting = false;
     pace_learn_cost(self);
     sampler->period_ns = pace_period(sampler);
-    traffic_leave(self);
-}
-
-/* How many accesses, at random, before the first that is kept. */
-static uint32_t choose_skip(struct agent_thread *self)
-{
-    uint64_t random = account_random(self);
-    if (self->sampler.traffic && !traffic_is_retry(self))
-        return TRAFFIC_PASS + (uint32_t)(random % TRAFFIC_SPREAD);
-    return (uint32_t)(random % step_spread(self));
 }
 
 /* Runs where step_apart put it; the context is the one that the thread will go on with. */
@@ -311,12 +283,10 @@ static void run_burst(struct agent_thread *self, ucontext_t *context)
     self->inside++;
     sampler->bursting = true;
     sampler->stop = false;
-    bool second = traffic_begin(self);
-    sampler->remaining = second ? TRAFFIC_FOLLOW : agent_region->config.burst;
-    sampler->skip = second ? 0 : choose_skip(self);
+    sampler->remaining = agent_region->config.burst;
+    sampler->skip = (uint32_t)(account_random(self) % step_spread(self));
     sampler->steps = sampler->seen = sampler->kept = sampler->stopped_at = 0;
-    sampler->ran_out = false;
-    count(&account_of(self)->bursts, !second && !traffic_is_retry(self));
+    count(&account_of(self)->bursts, 1);
     if (step_begin(self, context) == STEP_DONE)
         end_burst(self);
     self->inside--;
@@ -402,10 +372,10 @@ static void on_tick(struct agent_thread *self, int signal, siginfo_t *info, ucon
         account_no_tick(self);
     }
     long_send(self);
-    bool is_long =
-        !stepping && long_is_due(self, self->sampler.has_timer ? self->sampler.period_ns : self->sampler.spacing_ns);
-    bool chosen = is_long || (!traffic_is_early(self, pace_to_ns, pace_delivery_ns()) &&
-                              (traffic_is_due(self) || (pace_chooses(self) && !came_in_call(info, context))));
+    bool at_call = came_in_call(info, context);
+    uint64_t since_ns = self->sampler.has_timer ? self->sampler.period_ns : self->sampler.spacing_ns;
+    bool is_long = !stepping && long_is_due(self, since_ns, at_call);
+    bool chosen = (pace_chooses(self) && !at_call) || is_long; /* a timer is set again for the next */
     if (atomic_load_explicit(&agent_region->resting, memory_order_relaxed)) {
         if (agent_region->config.flags & WIRE_JOINED && ++self->sampler.idle > IDLE_TICKS)
             disarm(self);

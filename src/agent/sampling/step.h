@@ -97,10 +97,6 @@ bool step_is_at_call(const ucontext_t *context);
 struct unwind_regs;
 void step_unwind_regs(const ucontext_t *context, struct unwind_regs *regs);
 
-/* The general registers, STEP_REGISTERS of them: a loop's counters and what stays the same in it are among them. */
-enum { STEP_REGISTERS = 32 };
-unsigned step_registers(const ucontext_t *context, uint64_t registers[static STEP_REGISTERS]); /* how many there are */
-
 /* Whether the instruction at `pc`, which stores, writes past the caches. Never faults. */
 bool step_is_nontemporal(uint64_t pc);
 

@@ -158,6 +158,7 @@ static int add_module(struct dl_phdr_info *info, size_t size, void *data)
         struct unwind_module module = {.start = start, .end = start + segment->p_memsz};
         module.is_readable = segment->p_flags & PF_R;
         module.is_vdso = filling->vdso && filling->vdso - start < segment->p_memsz;
+        module.name = info->dlpi_name && *info->dlpi_name ? info->dlpi_name : "/proc/self/exe";
         find_index(info, hdr, &module);
         uint32_t at = table->count++;
         for (; at > 0 && table->items[at - 1].start > start; at--)

@@ -15,6 +15,7 @@ struct unwind_module { /* one executable segment */
     const uint8_t *index_rows; /* its sorted table */
     uint32_t index_count;
     bool is_vdso, is_readable; /* is_readable: the code may be looked at */
+    const char *name;          /* of its file; the dynamic linker's memory, as long as it is loaded */
     uint64_t low, high;        /* FDEs are in here: the segment that holds .eh_frame */
 };
 

@@ -40,8 +40,8 @@ static void configure(struct wire_config *config, const struct capture_options *
         config->flags |= WIRE_SAMPLE_STORES;
     if (options->latency)
         config->flags |= WIRE_MEASURE_LATENCY;
-    if (sampling && options->latency && options->traffic && perf_tick)
-        config->flags |= WIRE_TRAFFIC;
+    if (sampling && options->traffic && options->output)
+        config->flags |= WIRE_LONG_BURSTS;
     if (options->follow)
         config->flags |= WIRE_FOLLOW_CHILDREN;
     if (!perf_tick)

@@ -41,7 +41,6 @@ enum {
     KEY_CHUNKS,
     KEY_CHUNK_PAGES,
     KEY_PLACEMENT,
-    KEY_TRAFFIC,
     KEY_CALL_GRAPH,
     KEY_ROTATE,
     KEY_KEEP,
@@ -64,10 +63,6 @@ static const struct argp_option option_table[] = {
     {"threads", KEY_THREADS, "N", 0, "sample once the program has N threads; objects are followed from the start", 2},
     {"start-after", KEY_START, "TIME", 0, "sample only after this time of the run, such as 2s or 500ms", 2},
     {"stop-after", KEY_STOP, "TIME", 0, "stop sampling after this time of the run", 2},
-    {"traffic", KEY_TRAFFIC, 0, 0,
-     "also estimate bytes from memory, prefetched ones too; with --source pebs, ibs or spe count those of each node's "
-     "memory (docs/traffic.md)",
-     2},
     {"placement", KEY_PLACEMENT, "HOW", 0,
      "place threads and memory: cluster, distributed, mem0-cpu0, mem0-cpu1, interleave, local (docs/compare.md)", 3},
     {"no-calibration", KEY_NO_CALIBRATION, 0, 0,
@@ -218,9 +213,6 @@ static error_t parse(int key, char *text, struct argp_state *state)
             option_complain(sampling, "--placement", text,
                             "there are cluster, distributed, mem0-cpu0, mem0-cpu1, interleave, local");
         break;
-    case KEY_TRAFFIC:
-        options->traffic = true;
-        break;
     case KEY_MACHINE:
         arguments->machine = text;
         break;
@@ -258,7 +250,7 @@ static const struct argp parser = {
     "Runs PROGRAM, samples its memory accesses, follows its objects, and writes numalens.data.\vExamples:\n"
     "  numalens record -- ./app args\n"
     "  numalens record --topology \"numa:4 core:2\" -- ./app     simulate four nodes\n"
-    "  numalens record --traffic --machine xeon-8360y -- ./app  what it would take on that machine\n"
+    "  numalens record --machine xeon-8360y -- ./app            what it would take on that machine\n"
     "  numalens record --stores -F 500 -o stores.data -- ./app\n"
     "  numalens record -a -- sleep 10                          everything for ten seconds, on a machine with a PMU\n"
     "  numalens record -p 1234 --stop-after 10s                a running process, likewise\n"
@@ -411,21 +403,8 @@ static void check_system(struct arguments *arguments)
     const char *which = options->system ? "-a" : "-p";
     if (options->cpus && !options->system)
         option_complain(sampling, "--cpu", options->cpus, "this is for -a");
-    bool by_bursts = options->traffic && options->samples < SAMPLES_PEBS; /* else from hardware samples and counters */
-    if (by_bursts && (!options->latency || options->samples > SAMPLES_SOFT))
-        refuse(
-            sampling, "--traffic", options->latency ? "with this --source" : "with --no-latency",
-            "it is estimated from latencies of the soft sampler, or with --source pebs, ibs or spe from data sources");
-    if (by_bursts && options->tick == TICK_TIMER)
-        refuse(sampling, "--traffic", "with --tick timer", "a timer's ticks are too far apart for pairs of bursts");
-    if (by_bursts && options->period)
-        refuse(sampling, "--traffic", "with a --period in events",
-               "only hardware counts them: name it with --source pebs, ibs or spe");
-    if (!outside(options)) {
-        if (options->traffic && options->samples == SAMPLES_AUTO)
-            options->samples = SAMPLES_SOFT; /* likewise */
+    if (!outside(options))
         return;
-    }
     if (options->command && !*options->command)
         options->command = NULL;
     if (options->pid && (options->system || options->command))
@@ -439,8 +418,7 @@ static void check_system(struct arguments *arguments)
     if (sampling->spec)
         refuse(sampling, which, arguments->machine ? "with --machine" : "with --topology",
                "a simulated topology is for one program");
-    if (arguments->custom.count || options->start_threads || options->start_ns || arguments->placement ||
-        options->traffic)
+    if (arguments->custom.count || options->start_threads || options->start_ns || arguments->placement)
         refuse(sampling, which, "with options for one program", "programs run without the agent then");
 }
 

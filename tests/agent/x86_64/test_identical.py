@@ -11,7 +11,7 @@ DRIVE, AGENT, TARGET = sys.argv[1:4]
 BURSTS = int(sys.argv[4]) if len(sys.argv) > 4 else 3000
 OFTEN = ["-t", "40000", "-b", "64", "-p", "900000"]
 STEP_BY_TRAP = 1 | 2 | 4 | 8 | 16 | 64 | 512
-TRAFFIC = 1 | 2 | 4 | 8 | 16 | 64 | 1024
+LONG_BURSTS = 1 | 2 | 4 | 8 | 16 | 64 | 1024
 number = 0
 
 
@@ -60,8 +60,7 @@ print("TAP version 13")
 MOST_BY_TRAP = 128  # instructions that a burst by the trap flag has at most
 good, steps = compare("engine", [], BURSTS, 16)
 good &= result(steps > MOST_BY_TRAP, f"{steps:.0f} instructions a burst by the engine")
-good &= compare("pairs of bursts, with loads ahead of streams", ["-f", str(TRAFFIC)], BURSTS, 16)[0]
-good &= compare("long bursts", ["-f", str(TRAFFIC)], BURSTS * 1000, 200, of="long_accesses")[0]
+good &= compare("long bursts", ["-f", str(LONG_BURSTS)], BURSTS * 1000, 200, of="long_accesses")[0]
 right, steps = compare("trap flag", ["-f", str(STEP_BY_TRAP)], BURSTS // 60, 16)
 good &= right
 try:

@@ -68,7 +68,6 @@ enum step_state step_begin(struct agent_thread *self, ucontext_t *context)
         }
         self->sampler.steps++;
     }
-    self->sampler.ran_out = self->sampler.steps >= limit;
     return STEP_DONE;
 }
 
@@ -105,14 +104,6 @@ bool step_fault(struct agent_thread *self, ucontext_t *context, int signal)
 bool step_probe(uint64_t addr, uint32_t *ticks)
 {
     return probe_ticks(addr, ticks);
-}
-
-unsigned step_registers(const ucontext_t *context, uint64_t registers[static STEP_REGISTERS])
-{
-    for (unsigned i = 0; i < 31; i++)
-        registers[i] = context->uc_mcontext.regs[i];
-    registers[31] = context->uc_mcontext.sp;
-    return 32;
 }
 
 /* stnp only hints: the line is read all the same. */

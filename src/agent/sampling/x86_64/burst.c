@@ -39,8 +39,7 @@ static bool note_accesses(struct engine *engine, const struct block *block, ucon
                 (begins_sequence(engine, &accesses[i]) ||
                  (accesses[i].addr < block->next && accesses[i].addr + accesses[i].size > block->pc)))
                 return false; /* or it changes the very instructions that were copied */
-    if (count > 0 && ((uint32_t)count > self->sampler.skip || self->sampler.traffic))
-        /* else they are let pass, and nobody looks */
+    if (count > 0 && (uint32_t)count > self->sampler.skip) /* else they are let pass, and nobody looks */
         show_registers(engine, context);
     for (int i = 0; i < count; i++) {
         struct step_access access = {.addr = accesses[i].addr, .size = accesses[i].size, .flags = accesses[i].flags};
@@ -119,7 +118,6 @@ void engine_burst(struct engine *engine, struct agent_thread *self, ucontext_t *
             break;
         self->sampler.steps += block->instructions;
     }
-    self->sampler.ran_out = self->sampler.steps >= limit;
     vectors_keep(engine);
     self->sampler.calls_out = NULL;
     show_registers(engine, context);

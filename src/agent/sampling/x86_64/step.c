@@ -125,13 +125,6 @@ bool step_probe(uint64_t addr, uint32_t *ticks)
     return probe_ticks(addr, ticks);
 }
 
-unsigned step_registers(const ucontext_t *context, uint64_t registers[static STEP_REGISTERS])
-{
-    for (unsigned i = 0; i < 16; i++)
-        registers[i] = (uint64_t)context->uc_mcontext.gregs[frame_order[i]];
-    return 16;
-}
-
 /* movnti (0F C3), movntps and movntpd (0F 2B), movntdq (0F E7); and repeated movs and stos, which for long runs write lines
  * without reading them. */
 bool step_is_nontemporal(uint64_t pc)
