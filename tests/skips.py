@@ -267,6 +267,7 @@ ALLOWED = [
     ("objects: the kernel's clock page*", "the clock is read by a system call here*", no_clock_page),
     ("restricted: *", "the kernel refuses it", is_not_x86_64),
     ("traffic: stores past the caches*", "only x86-64 has them", is_not_x86_64),
+    ("harmless: long bursts leave code*", "the example is for x86-64", is_not_x86_64),
     ("*: *", "caches and memory *not* distinguished *", no_caches),
     ("costs: *", "most of the traffic is unknown*", large_cache),
     ("predict: *", "the traffic of this recording is unknown*", large_cache),

@@ -9,7 +9,7 @@ import sys
 import tempfile
 
 import nlens
-from nlens import ENVIRONMENT, Folder, check, example, note, record, report, run, tool
+from nlens import ENVIRONMENT, Folder, Skip, check, example, note, record, report, run, tool
 
 RUNS = int(os.environ.get("NUMALENS_RUNS", "4"))
 OFTEN = ["--frequency", "5000", "--budget", "50"]
@@ -150,6 +150,23 @@ def limited_space():
     with Folder() as folder:
         recorded = record(folder, [sys.executable, "-c", script])
         assert plain.status == 0 and recorded.status == 0, "%s\nplain: %s" % (recorded, plain)
+
+
+@check("long bursts leave code with restartable sequences alone, and the C library's that it calls not")
+def sequences():
+    command = [example("sequences")]
+    if not os.path.exists(command[0]):
+        raise Skip("the example is for x86-64")
+    with Folder() as folder:
+        ended = record(folder, command, OFTEN)
+        events = run([nlens.NUMALENS, "export", "--format", "events", "-o", "-", ended.trace]).out.decode().splitlines()
+    assert ended.status == 0 and ended.out == b"counted\n", ended
+    own, = [line for line in events if line.startswith("module ") and line.endswith("/sequences")]
+    start, end = (int(re.search(" %s=(0x[0-9a-f]+)" % which, own)[1], 16) for which in ("start", "end"))
+    met = [int(re.search(" pc=(0x[0-9a-f]+)", line)[1], 16) for line in events if line.startswith("reuse ")]
+    inside = sum(start <= pc < end for pc in met)
+    note("%d reuses, %d of them in the program" % (len(met), inside))
+    assert len(met) > 100 and inside == 0
 
 
 def talk_to_redis(folder, launcher):
