@@ -4,6 +4,7 @@
 #include "agent/real.h"
 #include "agent/region/hook_record.h"
 #include "agent/process/restrict.h"
+#include "agent/sampling/long_burst.h"
 #include "agent/self.h"
 #include "base/sys.h"
 
@@ -33,8 +34,10 @@ AGENT_EXPORT int prctl(int option, ...)
     if (option == PR_SET_NAME && result == 0)
         report_name((const char *)words[0]);
     /* Nobody without privileges can filter his own system calls without this. */
-    if (option == PR_SET_NO_NEW_PRIVS && result == 0)
+    if (option == PR_SET_NO_NEW_PRIVS && result == 0) {
         attach_restrict();
+        long_stop();
+    }
     return result;
 }
 

@@ -150,9 +150,15 @@ static uint64_t share_ppm(void)
 static uint64_t clock_ns(clockid_t clock)
 {
     struct timespec now;
-    if (sys_call(SYS_clock_gettime, clock, &now) != 0)
+    if (attach_is_restricted() || sys_call(SYS_clock_gettime, clock, &now) != 0)
         return 0;
     return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+static uint64_t spent_since(uint64_t began_ns)
+{
+    uint64_t now = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    return now > began_ns ? now - began_ns : 0;
 }
 
 /* The breakpoint is kept by a mapping, so that no descriptor stays open. */
@@ -289,6 +295,14 @@ void long_send(struct agent_thread *self)
     release();
 }
 
+void long_stop(void)
+{
+    if (!used || !atomic_exchange(&bursts.paused, false))
+        return;
+    clear_breakpoint();
+    release();
+}
+
 void long_thread_stop(struct agent_thread *self)
 {
     if (!owns(self))
@@ -334,8 +348,9 @@ static void begin(struct agent_thread *self)
 
 static bool goes_on(struct agent_thread *self)
 {
-    uint64_t pending = 0, now = clock_ns(CLOCK_THREAD_CPUTIME_ID);
-    if (self->sampler.stop || bursts.took_ns + now - bursts.began_ns > bursts.limit_ns ||
+    uint64_t pending = 0;
+    if (self->sampler.stop || attach_is_restricted() ||
+        bursts.took_ns + spent_since(bursts.began_ns) > bursts.limit_ns ||
         atomic_load(&unwind_generation) != bursts.modules) /* what was translated may have been unloaded */
         return false;
     sys_call(SYS_rt_sigpending, &pending, sizeof(pending));
@@ -355,7 +370,7 @@ static bool count_accesses(struct agent_thread *self, ucontext_t *context, bool 
         run.most = bursts.slice;
         if (!step_long_run(self, context, &run))
             return false;
-        uint64_t took = clock_ns(CLOCK_THREAD_CPUTIME_ID) - began;
+        uint64_t took = spent_since(began);
         bool warm = run.translated < SLICE_NEW;
         run.fresh = false;
         bursts.spent_ns += took;
@@ -389,7 +404,7 @@ static bool pause_burst(struct agent_thread *self)
 {
     uint64_t behind = step_long_behind();
     if (!behind || !bursts.may_pause || (bursts.pauses + 1) * PAUSE_NS > bursts.limit_ns / PAUSE_PARTS ||
-        self->sampler.stop)
+        self->sampler.stop || attach_is_restricted())
         return false;
     bursts.may_pause = set_breakpoint(behind); /* refused once, it will be again */
     if (!bursts.may_pause)
@@ -423,12 +438,12 @@ void long_run(struct agent_thread *self, ucontext_t *context)
     bool whole = ready && (bursts.phase == LOOKING || count_accesses(self, context, run.fresh));
     bool ran = whole && step_long_run(self, context, &run);
     bool enough = ran && run.end == LONG_ENOUGH;
-    bursts.took_ns += clock_ns(CLOCK_THREAD_CPUTIME_ID) - bursts.began_ns;
+    bursts.took_ns += spent_since(began_ns);
     if (!ready)
         release();
     else if (enough || bursts.took_ns > bursts.limit_ns || !pause_burst(self))
         finish(self, enough ? LONG_ENOUGH : sampler->stop ? LONG_CUT : LONG_CALL);
-    count(&account_of(self)->handler_ns, clock_ns(CLOCK_THREAD_CPUTIME_ID) - began_ns);
+    count(&account_of(self)->handler_ns, spent_since(began_ns));
     sampler->bursting = false;
     self->inside--;
 }

@@ -29,6 +29,9 @@ void long_run(struct agent_thread *self, ucontext_t *context);
 bool long_is_resume(int signal, const siginfo_t *info);
 bool long_resumes(struct agent_thread *self);
 
+/* Gives a burst that pauses up, whichever thread's: before the program may refuse the system calls that go on with it. */
+void long_stop(void);
+
 /* At ticks: sends what has not been sent yet. At the thread's end: or counts it as lost. */
 void long_send(struct agent_thread *self);
 void long_thread_stop(struct agent_thread *self);

@@ -71,6 +71,7 @@ bool sampler_rejoin(void)
 void sampler_stop(void)
 {
     sampling = false;
+    long_stop();
     sampler_thread_stop(thread_self());
 }
 
