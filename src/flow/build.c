@@ -142,7 +142,6 @@ void flow_free(struct flow *flow)
     array_free(&flow->thread_sibling);
     map64_free(&flow->thread_of_tid);
     array_free(&flow->barrier_waits);
-    array_free(&flow->streams);
     array_free(&flow->reuses);
     array_free(&flow->long_bursts);
     array_free(&flow->gaps);
@@ -180,7 +179,6 @@ void flow_free(struct flow *flow)
     array_free(&flow->functions);
     array_free(&flow->missing);
     free(flow->stack_functions);
-    free(flow->frame_functions);
     free(flow->oef);
     free(flow->oef_first);
     free(flow->tef);

@@ -192,29 +192,12 @@ struct flow_barrier_wait {
 };
 size_t flow_barrier_waits(const struct flow *flow, const struct flow_barrier_wait **rows);
 
-/* What one instruction of one burst accessed, with what the next burst saw of it (docs/traffic.md). In order of time; those
- * of one burst of a thread follow one another. */
-struct flow_stream {
-    struct event_stream event;
-    uint64_t time;
-    uint32_t thread, object; /* object: FLOW_NONE when not attributed */
-    uint32_t code;           /* for flow_stream_function; FLOW_NONE when no instruction was met */
-    bool ahead_inside;       /* the load ahead went to the same object */
-    bool behind_inside;      /* likewise the load behind */
-    bool walk_inside;        /* the second burst found it further on in the same object */
-    int16_t from, home;      /* nodes, as in struct flow_access */
-};
-size_t flow_streams(const struct flow *flow, const struct flow_stream **rows);
-
-/* The function that its instruction is in, as flow_function() numbers them, or FLOW_NONE. */
-uint32_t flow_stream_function(const struct flow *flow, const struct flow_stream *stream);
-
 /* Accesses of a long burst by the time since their lines were last used, and what else is known of it (wire/event.h). In order of
  * time; a burst's rows come before it, those of several processes between each other. */
 struct flow_reuse {
     struct event_reuse event;
     uint32_t thread, object; /* object: FLOW_NONE when not attributed */
-    uint32_t code;           /* as in struct flow_stream */
+    uint32_t code;           /* its instruction: equal ones are one */
     int16_t from, home;      /* nodes, as in struct flow_access */
 };
 struct flow_long_burst {

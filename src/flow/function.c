@@ -48,10 +48,6 @@ static void sort(struct flow *flow)
         if (flow->stack_functions[i] != FLOW_NONE)
             flow->stack_functions[i] = moved[flow->stack_functions[i]];
     }
-    for (size_t i = 0; i < flow->frames.count; i++) {
-        if (flow->frame_functions[i] != FLOW_NONE)
-            flow->frame_functions[i] = moved[flow->frame_functions[i]];
-    }
     free(moved);
 }
 
@@ -70,24 +66,6 @@ static uint32_t number_of(struct flow *flow, struct strtab *keys, uint32_t index
     }
     snprintf(text, sizeof text, "%u:%.400s:%.200s", frame->module, *called, name->file);
     return strtab_add(keys, text) - 1; /* "" is 0 */
-}
-
-/* Functions of instructions that streams were met at: those that have samples too. */
-static void find_streams(struct flow *flow, struct strtab *keys)
-{
-    size_t frames = flow->frames.count;
-    bool *done = mem_zalloc((frames + 1) * sizeof *done);
-    flow->frame_functions = mem_alloc((frames + 1) * sizeof *flow->frame_functions);
-    memset(flow->frame_functions, 0xff, (frames + 1) * sizeof *flow->frame_functions);
-    array_each (&flow->streams, const struct flow_stream, stream) {
-        const char *ignored;
-        if (stream->code >= frames || done[stream->code])
-            continue;
-        uint32_t number = number_of(flow, keys, stream->code, &ignored);
-        done[stream->code] = true;
-        flow->frame_functions[stream->code] = number < flow->functions.count ? number : FLOW_NONE;
-    }
-    free(done);
 }
 
 static void make(struct flow *flow)
@@ -122,7 +100,6 @@ static void make(struct flow *flow)
         }
     }
     array_free(&hottest);
-    find_streams(flow, keys);
     strtab_free(keys);
     sort(flow);
 }
@@ -145,10 +122,4 @@ uint32_t flow_stack_function(const struct flow *flow, uint32_t process, uint32_t
         return FLOW_NONE;
     uint32_t index = live_stack_of(flow->processes.items[process], stack);
     return index == FLOW_NONE ? FLOW_NONE : flow->stack_functions[index];
-}
-
-uint32_t flow_stream_function(const struct flow *flow, const struct flow_stream *stream)
-{
-    return flow_function_count(flow) && stream->code < flow->frames.count ? flow->frame_functions[stream->code]
-                                                                          : FLOW_NONE;
 }

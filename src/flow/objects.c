@@ -47,10 +47,6 @@ void live_objects_number(struct flow *flow)
         if (mark->object != FLOW_NONE)
             mark->object = index_of[mark->object];
     }
-    array_each (&flow->streams, struct flow_stream, stream) {
-        if (stream->object != FLOW_NONE)
-            stream->object = index_of[stream->object];
-    }
     array_each (&flow->reuses, struct flow_reuse, reuse) {
         if (reuse->object != FLOW_NONE)
             reuse->object = index_of[reuse->object];

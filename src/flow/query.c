@@ -85,12 +85,6 @@ size_t flow_barrier_waits(const struct flow *flow, const struct flow_barrier_wai
     return flow->barrier_waits.count;
 }
 
-size_t flow_streams(const struct flow *flow, const struct flow_stream **rows)
-{
-    *rows = flow->streams.items;
-    return flow->streams.count;
-}
-
 size_t flow_reuses(const struct flow *flow, const struct flow_reuse **rows)
 {
     *rows = flow->reuses.items;

@@ -10,7 +10,7 @@ struct flow *flow_share(const struct flow *flow)
     shared->functions_made = false;
     shared->functions.items = NULL;
     shared->functions.count = shared->functions.capacity = 0;
-    shared->stack_functions = shared->frame_functions = NULL;
+    shared->stack_functions = NULL;
     shared->missing_made = false;
     shared->missing.items = NULL;
     shared->missing.count = shared->missing.capacity = 0;
@@ -27,7 +27,6 @@ void flow_share_free(struct flow *shared)
     array_free(&shared->functions);
     array_free(&shared->missing);
     free(shared->stack_functions);
-    free(shared->frame_functions);
     free(shared->oef);
     free(shared->oef_first);
     free(shared->tef);

@@ -230,7 +230,6 @@ struct flow {
     struct found last_found[LAST_THREADS]; /* by tid: accesses of a burst mostly go to one block */
     uint64_t layout;                       /* counts events that change what is at which address */
     array_of(struct flow_barrier_wait) barrier_waits;
-    array_of(struct flow_stream) streams;
     array_of(struct flow_reuse) reuses;
     array_of(struct flow_long_burst) long_bursts;
     array_of(struct flow_gap) gaps;
@@ -281,7 +280,6 @@ struct flow {
     array_of(struct flow_missing) missing;
     bool functions_made, missing_made;
     uint32_t *stack_functions; /* by stack */
-    uint32_t *frame_functions; /* by frame: those of streams */
     uint32_t *oef, *oef_first; /* ordinals by object, in order of time */
     uint32_t *tef, *tef_first; /* likewise by thread */
     uint32_t *by_address;      /* sampled objects by process and address */
@@ -400,7 +398,6 @@ void live_sample_add(struct flow *flow, struct process *process, const struct ev
 void live_sample_put(struct flow *flow, struct process *process, const struct event *event, uint32_t object,
                      enum reason reason); /* with its object, or FLOW_NONE and why */
 void live_sample_touch(struct flow *flow, struct process *process, const struct event *event);
-void live_sample_stream(struct flow *flow, struct process *process, const struct event *event);
 void live_sample_reuse(struct flow *flow, struct process *process, const struct event *event);
 void live_sample_long(struct flow *flow, struct process *process, const struct event *event);
 void live_sample_home(struct flow *flow, struct process *process, const struct event *event);

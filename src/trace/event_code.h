@@ -71,14 +71,9 @@ static ALWAYS_INLINE void put_elements(struct trace_run *run, const struct event
     case CODE_MASK:
         put_mask(run, field->column, *(const uint64_t *const *)place, count);
         break;
-    case CODE_BYTES:
-        put(run, field->column, count);
-        run_put_bytes(run, field->column, place, count);
-        break;
     default:
         put(run, field->column, count);
-        for (unsigned i = 0; i < count; i++)
-            put(run, field->column, ((const uint16_t *)place)[i]);
+        run_put_bytes(run, field->column, place, count);
         break;
     }
 }
@@ -190,19 +185,6 @@ static inline bool get_bytes(struct run_cursor *cursor, unsigned column, uint8_t
     return true;
 }
 
-static inline bool get_list(struct run_cursor *cursor, unsigned column, uint16_t *to, unsigned most, uint64_t *count)
-{
-    if (!get(cursor, column, count) || *count > most)
-        return false;
-    for (unsigned i = 0; i < most; i++) {
-        uint64_t number = 0;
-        if (i < *count && (!get(cursor, column, &number) || number > UINT16_MAX))
-            return false;
-        to[i] = (uint16_t)number;
-    }
-    return true;
-}
-
 static ALWAYS_INLINE bool get_elements(struct run_cursor *cursor, struct event *event, const struct event_field *field)
 {
     void *place = (char *)event + field->offset;
@@ -213,8 +195,7 @@ static ALWAYS_INLINE bool get_elements(struct run_cursor *cursor, struct event *
                                           : get_mask(cursor, field->column, &count);
         *(const uint64_t **)place = cursor->words;
     } else {
-        good = field->code == CODE_BYTES ? get_bytes(cursor, field->column, place, field->most, &count)
-                                         : get_list(cursor, field->column, place, field->most, &count);
+        good = get_bytes(cursor, field->column, place, field->most, &count);
     }
     if (good)
         event_field_set_count(event, field, (unsigned)count);

@@ -30,7 +30,6 @@
     CODE(CODE_GUESSED_ADDRESS, at, member, VALUE(member), .other = AT(stack), .rotate = (zeroes))
 /* Elements, and the member that has their count. */
 #define BYTES(at, member, count)  CODE(CODE_BYTES, at, member, .other = AT(count), .most = sizeof MEMBER(member))
-#define LIST(at, member, count)   CODE(CODE_LIST, at, member, .other = AT(count), .most = sizeof MEMBER(member) / 2)
 #define FRAMES(at, member, count) CODE(CODE_FRAMES, at, member, .other = AT(count), .most = TRACE_MAX_FRAMES)
 #define MASK(at, member, count)   CODE(CODE_MASK, at, member, .other = AT(count), .most = TRACE_MAX_FRAMES)
 
@@ -69,11 +68,6 @@ CODED(barrier_fields, NUMBER(1, barrier.waited))
 CODED(page_fields, ADDRESS(1, page.page, 12), REPEATED(2, page.size), DIFFERENCE(3, page.until), ADDRESS(4, page.ip, 0),
       NUMBER(5, page.reads), NUMBER(5, page.writes), NUMBER(5, page.mechanism), PART(page.unknown),
       ADDRESS(6, page.physical, 12), MASK(7, page.cpus, page.cpu_words))
-CODED(stream_fields, ADDRESS(1, stream.pc, 0), ADDRESS(2, stream.addr, 0), NUMBER(3, stream.stride),
-      RELATIVE(3, stream.ahead, stream.addr), NUMBER(4, stream.iterations), NUMBER(4, stream.gap_ns),
-      DIFFERENCE(5, stream.user_ns), DIFFERENCE(6, stream.burst), NUMBER(6, stream.ahead_ns),
-      NUMBER(6, stream.behind_ns), NUMBER(7, stream.times), NUMBER(7, stream.runs), NUMBER(7, stream.flags),
-      PART(stream.size), PART(stream.behind), LIST(8, stream.latencies, stream.timed))
 CODED(reuse_fields, ADDRESS(1, reuse.pc, 0), ADDRESS(2, reuse.addr, 0), NUMBER(3, reuse.count), NUMBER(4, reuse.bin),
       PART(reuse.flags), DIFFERENCE(5, reuse.burst))
 CODED(long_burst_fields, NUMBER(1, long_burst.accesses), NUMBER(1, long_burst.lost), NUMBER(2, long_burst.counted),
@@ -115,7 +109,6 @@ const struct event_row event_rows[EVENT_KINDS] = {
     [EVENT_PAGE] = {"page", CARRY_NONE, 8, BY_FIELDS(page_fields)},
     [EVENT_FRAME] = {"frame", CARRY_LIVE, 3, BY_FIELDS(frame_fields)},
     [EVENT_BARRIER] = {"barrier", CARRY_NONE, 2, BY_FIELDS(barrier_fields)},
-    [EVENT_STREAM] = {"stream", CARRY_NONE, 9, BY_FIELDS(stream_fields), .ring_bytes = sizeof(struct event_stream)},
     [EVENT_REUSE] = {"reuse", CARRY_NONE, 6, BY_FIELDS(reuse_fields), .ring_bytes = sizeof(struct event_reuse)},
     [EVENT_LONG_BURST] = {"long_burst", CARRY_NONE, 6, BY_FIELDS(long_burst_fields),
                           .ring_bytes = sizeof(struct event_long_burst)},

@@ -24,7 +24,6 @@ enum event_code {
     CODE_GUESSED_ADDRESS, /* likewise, rotated; of a chain's first, to the run's last address */
     CODE_TEXT,            /* with its NUL */
     CODE_BYTES,           /* varint count, the bytes; the count is in the field `other` */
-    CODE_LIST,            /* varint count, varint of each 16-bit number; likewise */
     CODE_FRAMES, /* varint count, varint how many of the outermost are the last event's; the rest in the next column */
     CODE_MASK,   /* varint 0 for the last event's words, else varint count + 1 and each word */
 };

@@ -13,8 +13,6 @@ static void print_elements(FILE *out, const struct event *event, const struct ev
     for (unsigned i = 0; i < count; i++) {
         if (field->code == CODE_BYTES)
             fprintf(out, "%02x", ((const uint8_t *)place)[i]);
-        else if (field->code == CODE_LIST)
-            fprintf(out, "%s%u", i ? "," : "", ((const uint16_t *)place)[i]);
         else
             fprintf(out, "%s0x%" PRIx64, i ? "," : "", (*(const uint64_t *const *)place)[i]);
     }

@@ -29,8 +29,7 @@ enum event_kind {
     EVENT_PAGE,       /* a page was used during an interval, by one thread where that is known (else tid is 0) */
     EVENT_FRAME,      /* a page and its frame of physical memory */
     EVENT_BARRIER,    /* a thread has waited at a barrier */
-    EVENT_STREAM, /* what an instruction of a burst accesses, and how far it got by the next one (docs/traffic.md) */
-    EVENT_REUSE,  /* accesses of a long burst, by the time since their lines were last used */
+    EVENT_REUSE,      /* accesses of a long burst, by the time since their lines were last used */
     EVENT_LONG_BURST, /* what else is known of it; comes behind them */
     EVENT_KINDS
 };
@@ -251,39 +250,6 @@ struct event_barrier {
     uint64_t waited; /* ns, up to the event's time */
 };
 
-enum stream_flag {
-    STREAM_WRITE = 1,
-    STREAM_NONTEMPORAL = 2, /* past the caches: no line is read for it */
-    STREAM_PASSED = 4,      /* the instruction came past `ahead` before the second burst */
-    STREAM_REENTERED = 8,   /* its loop was left and entered again meanwhile: registers that did not change now have */
-    STREAM_LOOP = 16,       /* it was carried out often enough to say so, in all of its loop that a burst meets */
-    STREAM_NEAR = 64,       /* three of four accesses were near the last one: a prefetcher may have been ahead of it */
-    STREAM_STILL = 128,     /* and all to the same address */
-    STREAM_PAIRED = 32,     /* there was a second burst, and it is known how much CPU time later */
-};
-enum { STREAM_LATENCIES = 6, STREAM_LINE = 64 };
-#define STREAM_NO_LATENCY UINT32_MAX
-
-/* One instruction in one direction in the first burst of a pair. Without any access, pc is 0: the burst is counted. */
-struct event_stream {
-    uint64_t pc, addr;  /* addr: the last in the burst */
-    int64_t stride;     /* from one access to the next, when always the same; else 0 */
-    uint64_t ahead;     /* where a load was timed ahead of it, or of what has no stride beyond; 0: nowhere */
-    int64_t iterations; /* how often it was carried out between the two bursts; negative: not known */
-    uint64_t user_ns;   /* the thread's CPU time in user code so far */
-    uint32_t burst;     /* its number in this thread */
-    uint32_t gap_ns;    /* between the two bursts; 0: not known */
-    uint32_t ahead_ns;  /* what that load took, or STREAM_NO_LATENCY */
-    uint32_t behind_ns; /* likewise of a load behind it, where it would have come by */
-    uint16_t behind;    /* so many of its strides, or of STREAM_LINE without one; 0: there was none */
-    uint16_t size;      /* of an access */
-    uint16_t times;     /* accesses that were noted ... */
-    uint16_t runs;      /* ... in so many executions */
-    uint8_t flags;      /* enum stream_flag */
-    uint8_t timed;      /* how many of the latencies there are */
-    uint16_t latencies[STREAM_LATENCIES]; /* ns, of some of its accesses */
-};
-
 enum reuse_flag {
     REUSE_WRITE = 1,
     REUSE_AT_LEAST = 2, /* the time is from the burst's begin: when the line was used before is not known */
@@ -357,7 +323,6 @@ struct event {
         struct event_page page;
         struct event_frame frame;
         struct event_barrier barrier;
-        struct event_stream stream;
         struct event_reuse reuse;
         struct event_long_burst long_burst;
     };

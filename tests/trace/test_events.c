@@ -26,14 +26,11 @@ static char *text_of(const struct event *event)
 /* Of one value: a repeated one has its times beside it, a difference is a bit longer. */
 static unsigned most_bytes(const struct event_field *field, unsigned bits)
 {
-    unsigned numbers = field->code == CODE_LIST ? field->most : 1;
     switch (field->code) {
     case CODE_ADDRESS:
     case CODE_GUESSED_ADDRESS:
     case CODE_RELATIVE:
         return VARINT_MAX;
-    case CODE_LIST:
-        return 1 + numbers * 3;
     case CODE_REPEATED:
         return (bits + 6) / 7 + 5;
     default:
@@ -59,7 +56,7 @@ static void rows_fit_their_columns(void **state)
             while (i + 1 < row->field_count && row->fields[i + 1].code == CODE_PART)
                 bits += row->fields[++i].bits;
             assert_true(bits <= 64);
-            if (field->code <= CODE_REPEATED || field->code == CODE_LIST || field->code == CODE_RELATIVE)
+            if (field->code <= CODE_REPEATED || field->code == CODE_RELATIVE)
                 bytes[field->column] += most_bytes(field, bits);
             assert_true(field->code != CODE_FRAMES || field->column + 1 < row->columns);
             assert_true(bytes[field->column] <= RUN_ROOM);
@@ -125,10 +122,9 @@ static void rings_are_not_trusted(void **state)
             assert_true(row->fields[i].code != CODE_TEXT && !event_field_has_words(&row->fields[i]));
         assert_false(event_from_ring(&event, kind, bytes, may ? row->ring_bytes - 1u : sizeof bytes));
     }
-    assert_true(event_from_ring(&event, EVENT_STREAM, bytes, sizeof(struct event_stream)));
-    assert_int_equal(event.kind, EVENT_STREAM);
-    assert_int_equal(event.stream.timed, STREAM_LATENCIES);
-    assert_int_equal(event.stream.stride, -1);
+    assert_true(event_from_ring(&event, EVENT_REUSE, bytes, sizeof(struct event_reuse)));
+    assert_int_equal(event.kind, EVENT_REUSE);
+    assert_int_equal(event.reuse.bin, UINT16_MAX);
 }
 
 static void text_has_every_field(void **state)

@@ -39,8 +39,7 @@ static inline void wild_elements(struct wild *wild, struct event *event, const s
     event_field_set_count(event, field, count);
     switch (field->code) {
     case CODE_BYTES:
-    case CODE_LIST:
-        for (unsigned i = 0; i < count * (field->code == CODE_LIST ? 2u : 1u); i++)
+        for (unsigned i = 0; i < count; i++)
             place[i] = (char)wild_number(wild);
         break;
     default:

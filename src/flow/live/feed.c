@@ -148,9 +148,6 @@ void flow_feed(struct flow *flow, const struct event *event)
     case EVENT_BARRIER:
         live_thread_waited(flow, process, event);
         break;
-    case EVENT_STREAM:
-        live_sample_stream(flow, process, event);
-        break;
     case EVENT_REUSE:
         live_sample_reuse(flow, process, event);
         break;

@@ -213,45 +213,6 @@ static uint32_t sampled_at(struct flow *flow, struct process *process, uint32_t 
     return object != FLOW_NONE && pool_at(&flow->records, object)->tally != FLOW_NONE ? object : FLOW_NONE;
 }
 
-/* Where the second burst found it; 0 when that is not known, or not further on. */
-static uint64_t end_of_walk(const struct event_stream *stream)
-{
-    int64_t way;
-    if (!(stream->flags & STREAM_PAIRED) || stream->stride == 0 || stream->iterations <= 0 ||
-        stream->iterations == INT64_MAX || __builtin_mul_overflow(stream->iterations + 1, stream->stride, &way))
-        return 0;
-    return stream->addr + (uint64_t)way;
-}
-
-void live_sample_stream(struct flow *flow, struct process *process, const struct event *event)
-{
-    const struct event_stream *stream = &event->stream;
-    uint32_t thread = live_thread_of(flow, process, event->tid, event->time);
-    if (!live_counts(flow, process))
-        return;
-    struct flow_stream row = {.event = *stream,
-                              .time = event->time,
-                              .thread = thread,
-                              .object = FLOW_NONE,
-                              .code = FLOW_NONE,
-                              .from = -1,
-                              .home = -1};
-    if (stream->pc) {
-        row.code = live_frame_number(flow, process, stream->pc);
-        row.object = sampled_at(flow, process, event->tid, stream->addr);
-        uint64_t stride = stream->stride ? (uint64_t)stream->stride : STREAM_LINE;
-        uint64_t end = end_of_walk(stream), back = stream->addr - stream->behind * stride;
-        if (row.object != FLOW_NONE) {
-            row.ahead_inside = stream->ahead && sampled_at(flow, process, event->tid, stream->ahead) == row.object;
-            row.behind_inside = stream->behind && sampled_at(flow, process, event->tid, back) == row.object;
-            row.walk_inside = end && sampled_at(flow, process, event->tid, end) == row.object;
-        }
-        row.from = flow->topology->node_count == 1 ? 0 : flow->thread_nodes.items[thread];
-        row.home = (int16_t)home_of(flow, process, stream->addr, row.object, row.from);
-    }
-    array_push(&flow->streams, row);
-}
-
 void live_sample_reuse(struct flow *flow, struct process *process, const struct event *event)
 {
     const struct event_reuse *reuse = &event->reuse;
