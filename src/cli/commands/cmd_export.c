@@ -40,7 +40,7 @@ static const struct argp_option option_table[] = {
     {"format", 'f', "NAME", 0, NULL, 0}, /* its text is made of the formats there are */
     {"value", OPTION_VALUE, "WHAT", 0,
      "Folded, firefox: samples (default), remote, latency, timed or home_known; folded: bytes, of a recording with "
-     "--traffic",
+     "traffic",
      0},
     {"fields", 'F', "NAME,NAME,...", 0, "Text, csv: these fields, in this order", 0},
     {"no-header", OPTION_NO_HEADER, NULL, 0, "Text, csv: without the first line, which names the fields", 0},
