@@ -25,6 +25,12 @@ static inline void wire_producer_init(struct wire_producer *producer, struct wir
     producer->limit = producer->head;
 }
 
+/* Bytes that the consumer has yet to take. */
+static inline uint64_t wire_ring_filled(const struct wire_producer *producer)
+{
+    return producer->head - atomic_load_explicit(&producer->ring->tail, memory_order_relaxed);
+}
+
 /* Room for one record of `words` words, or NULL when the ring is full. Nothing is seen by the consumer before
  * wire_ring_commit. At most one reservation at a time: a handler must not reserve when it interrupted one. */
 static inline void *wire_ring_reserve(struct wire_producer *producer, uint32_t words)

@@ -23,17 +23,18 @@ enum {
     PARTS = 8,           /* ... and of what the budget has allowed so far one part in so many */
     LONGER = 4,          /* one burst in so many takes as many times as long: lines are used again after longer times */
     BUDGET_PARTS = 4,    /* of the budget, the part of long bursts is one in so many */
-    COUNT_PARTS = 8,        /* of its time, counting takes one part in so many */
-    SLICE_FIRST = 2000,     /* accesses: enough to meet the blocks of a loop, which are translated in it */
-    SLICE_NEXT = 20000,     /* ... and to take many times as long as its begin and end */
-    SLICE_LEAST = 5000,     /* accesses: what a shorter one takes is mostly its begin and end */
-    SLICE_NS = 1000000,     /* that a slice takes at most: a signal waits for its end */
-    SLICE_NEW = 4,          /* blocks translated in a slice that still shows the program's speed */
-    LOOK_NS = 5,            /* that looking at an access takes where it is quick */
-    PAUSE_NS = 7000,        /* a breakpoint set, met and taken away; measured in a virtual machine */
-    PAUSE_PARTS = 2,        /* of a burst's time, pauses take one part in so many */
-    PAUSE_TICKS = 64,       /* of the thread while it pauses, before it is given up */
-    STALE_NS = 300000000,   /* CPU time of the process after which another thread takes a paused burst's place */
+    SHARE_MOST_PPM = 100000, /* of CPU time, whatever the budget: who is held up holds up others */
+    COUNT_PARTS = 8,         /* of its time, counting takes one part in so many */
+    SLICE_FIRST = 2000,      /* accesses: enough to meet the blocks of a loop, which are translated in it */
+    SLICE_NEXT = 20000,      /* ... and to take many times as long as its begin and end */
+    SLICE_LEAST = 5000,      /* accesses: what a shorter one takes is mostly its begin and end */
+    SLICE_NS = 1000000,      /* that a slice takes at most: a signal waits for its end */
+    SLICE_NEW = 4,           /* blocks translated in a slice that still shows the program's speed */
+    LOOK_NS = 5,             /* that looking at an access takes where it is quick */
+    PAUSE_NS = 7000,         /* a breakpoint set, met and taken away; measured in a virtual machine */
+    PAUSE_PARTS = 2,         /* of a burst's time, pauses take one part in so many */
+    PAUSE_TICKS = 64,        /* of the thread while it pauses, before it is given up */
+    STALE_NS = 300000000,    /* CPU time of the process after which another thread takes a paused burst's place */
 };
 
 enum phase { COUNTING, LOOKING, SENDING };
@@ -137,14 +138,15 @@ static bool make(void)
     return true;
 }
 
-uint32_t long_budget_ppm(void)
+static uint32_t share_ppm(void)
 {
-    return wanted && !bursts.refused ? agent_region->config.budget_ppm / BUDGET_PARTS : 0;
+    uint32_t share = agent_region->config.budget_ppm / BUDGET_PARTS + 1;
+    return share < SHARE_MOST_PPM ? share : SHARE_MOST_PPM;
 }
 
-static uint64_t share_ppm(void)
+uint32_t long_budget_ppm(void)
 {
-    return agent_region->config.budget_ppm / BUDGET_PARTS + 1;
+    return wanted && !bursts.refused ? share_ppm() : 0;
 }
 
 static uint64_t clock_ns(clockid_t clock)
@@ -264,6 +266,14 @@ static void send_event(struct agent_thread *self, struct wire_event *record, uin
     agent_commit(self, words);
 }
 
+/* Half of the ring is for samples and whatever cannot wait, while the thread lives: there are many rows. */
+static struct wire_event *reserve(struct agent_thread *self, uint32_t words)
+{
+    struct wire_producer *producer = &self->producer;
+    bool may = !self->sampler.ready || wire_ring_filled(producer) < producer->bytes / 2;
+    return may ? wire_ring_reserve(producer, words) : NULL;
+}
+
 void long_send(struct agent_thread *self)
 {
     if (!owns(self) || bursts.phase != SENDING || !self->producer.ring)
@@ -271,7 +281,7 @@ void long_send(struct agent_thread *self)
     const uint32_t words = (sizeof(struct wire_event) + sizeof(struct event_reuse)) / 8;
     while (bursts.sent < bursts.times->row_count) {
         const struct reuse_row *row = &bursts.times->rows[bursts.sent];
-        struct wire_event *record = wire_ring_reserve(&self->producer, words);
+        struct wire_event *record = reserve(self, words);
         if (!record)
             return; /* the next tick finds more room */
         uint8_t flags = row->flags;
@@ -287,7 +297,7 @@ void long_send(struct agent_thread *self)
         bursts.sent++;
     }
     const uint32_t last = (sizeof(struct wire_event) + sizeof(struct event_long_burst)) / 8;
-    struct wire_event *record = wire_ring_reserve(&self->producer, last);
+    struct wire_event *record = reserve(self, last);
     if (!record)
         return;
     *(struct event_long_burst *)record->body = bursts.burst;
