@@ -1,6 +1,6 @@
 /* sequences.c - threads count on the CPU that they run on, without locks or atomic instructions: each count is a restartable
- * sequence (rseq), which the kernel starts anew when the thread loses its CPU in it.
- * Truth: prints "counted", and "lost" with how many when one was not started anew. x86-64, with the C library's registration. */
+ * sequence (rseq), which the kernel starts again when the thread loses its CPU in it.
+ * Truth: prints "counted", and "lost" with how many when one was not started again. x86-64, with the C library's registration. */
 #include "../example.h"
 
 #include <stddef.h>

@@ -2,72 +2,11 @@
 
 #include "base/mem.h"
 #include "machine/model.h"
-#include "topology/calibration.h"
 #include "topology/topology.h"
 #include "trace/reader.h"
 #include "trace/session.h"
 
 #include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-/* The model that the recording was made for; NULL when there is none, or none that can be read. */
-static struct model *recorded_model(const struct trace_session *session)
-{
-    const char *text = trace_session_get(session, "machine_model"), *name = trace_session_get(session, "machine");
-    struct error ignored = {0};
-    FILE *in = text && *text && name ? fmemopen((void *)text, strlen(text), "r") : NULL;
-    if (!in)
-        return NULL;
-    struct model *model = model_read(in, name, &ignored);
-    fclose(in);
-    return model;
-}
-
-static struct model *generic(uint32_t nodes)
-{
-    struct error ignored = {0};
-    char *name = mem_format("generic-%u", nodes);
-    struct model *model = nodes == 2 || nodes == 4 || nodes == 8 ? model_find(name, &ignored) : NULL;
-    free(name);
-    return model;
-}
-
-/* The machine that it was recorded on: latencies as they were measured there, bandwidths of the generic one. */
-static struct model *measured(const struct trace_session *session, const struct topology *topology)
-{
-    struct error ignored = {0};
-    const char *text = trace_session_get(session, "calibration");
-    struct calibration *calibration = text ? calibration_from_text(text, &ignored) : NULL;
-    uint32_t nodes = topology->node_count;
-    struct model *model = calibration && calibration->node_count == nodes ? generic(nodes) : NULL;
-    for (uint32_t i = 0; model && i < nodes * nodes; i++) {
-        model->latency[i] = calibration->memory[i].chased;
-        if (model->latency[i] <= 0) { /* a node was refused */
-            model_free(model);
-            model = NULL;
-        }
-    }
-    calibration_free(calibration);
-    if (!model)
-        return NULL;
-    free(model->title);
-    model->title = mem_format("latency as measured and bandwidth of %s", model->name);
-    free(model->name);
-    model->name = mem_strdup("this machine");
-    model->cpus_per_node = topology->cpu_count / nodes ? topology->cpu_count / nodes : 1;
-    return model;
-}
-
-/* Without traffic a default would add nothing: distances have been counted. */
-static struct model *by_default(const struct trace_session *session, const struct topology *topology)
-{
-    const char *traffic = trace_session_get(session, "traffic");
-    if (!topology || topology->node_count < 2 || !traffic || strcmp(traffic, "pairs") != 0)
-        return NULL;
-    return topology->simulated ? generic(topology->node_count) : measured(session, topology);
-}
 
 static int simulate(struct machine_choice *choice, const struct machine_options *options,
                     const struct topology *recorded, struct error *err)
@@ -111,18 +50,8 @@ int machine_choose(struct machine_choice *choice, const struct machine_options *
     }
     failed = failed ? failed : simulate(choice, options, recorded, err);
     const struct topology *topology = choice->topology ? choice->topology : recorded;
-    if (!failed && !choice->model && session && topology) {
-        choice->model = recorded_model(session);
-        choice->from = MACHINE_RECORDED;
-        if (choice->model && choice->model->node_count != topology->node_count) {
-            model_free(choice->model);
-            choice->model = NULL;
-        }
-        if (!choice->model) {
-            choice->model = by_default(session, topology);
-            choice->from = topology->simulated ? MACHINE_GENERIC : MACHINE_MEASURED;
-        }
-    }
+    if (!failed && !choice->model && session && topology)
+        choice->model = recorded_machine(session, topology, &choice->from);
     topology_free(recorded);
     if (reader)
         trace_reader_close(reader);

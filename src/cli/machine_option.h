@@ -2,6 +2,7 @@
 #pragma once
 
 #include "cli/topology_options.h"
+#include "predict/recorded_machine.h"
 
 struct model;
 
@@ -10,21 +11,13 @@ struct machine_options {
     struct topology_options topology;
 };
 
-enum machine_from {
-    MACHINE_NAMED,
-    MACHINE_RECORDED, /* the recording was made for it: record --machine */
-    MACHINE_GENERIC,  /* with as many nodes as the simulated topology */
-    MACHINE_MEASURED, /* the one that it was recorded on, as far as that was measured */
-};
-
 struct machine_choice {
     struct model *model;       /* NULL: none is known, and nothing is predicted */
     enum machine_from from;    /* how it was chosen */
     struct topology *topology; /* to simulate on the recording; NULL: as it was recorded */
 };
 
-/* The machine that is named; else the one that the recording was made for; else, of a recording with traffic, a generic one with as
- * many nodes, or the machine that it was recorded on as far as that was measured. A recording that cannot be opened is
+/* The machine that is named; else as predict/recorded_machine.h has it. A recording that cannot be opened is
  * no error here. With `err`, -ENOENT when there is no such model or it is a bad one, -EINVAL when the topology is wrong. */
 int machine_choose(struct machine_choice *choice, const struct machine_options *options, const char *path,
                    struct error *err);

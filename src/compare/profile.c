@@ -4,6 +4,7 @@
 #include "analysis/facts/accesses.h"
 #include "base/strtab.h"
 #include "compare/profile_names.h"
+#include "predict/first_line.h"
 
 #include <string.h>
 
@@ -240,7 +241,7 @@ struct profile *profile_make(const struct flow *flow, const char *path, const st
     struct facts *facts = facts_make(flow, err);
     if (!facts)
         return NULL;
-    struct findings *findings = findings_make(facts);
+    struct findings *findings = findings_judged(facts, NULL);
     struct profile *profile = profile_make_judged(flow, findings, path, ending, err);
     findings_free(findings);
     facts_free(facts);

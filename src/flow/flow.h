@@ -196,6 +196,7 @@ size_t flow_barrier_waits(const struct flow *flow, const struct flow_barrier_wai
  * time; a burst's rows come before it, those of several processes between each other. */
 struct flow_reuse {
     struct event_reuse event;
+    uint64_t time;
     uint32_t thread, object; /* object: FLOW_NONE when not attributed */
     uint32_t code;           /* its instruction: equal ones are one */
     int16_t from, home;      /* nodes, as in struct flow_access */

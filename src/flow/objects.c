@@ -48,8 +48,10 @@ void live_objects_number(struct flow *flow)
             mark->object = index_of[mark->object];
     }
     array_each (&flow->reuses, struct flow_reuse, reuse) {
-        if (reuse->object != FLOW_NONE)
-            reuse->object = index_of[reuse->object];
+        const struct record *record = reuse->object != FLOW_NONE ? pool_at(&flow->records, reuse->object) : NULL;
+        if (record) /* one that was not sampled has no number, and is another's by now where it began later */
+            reuse->object =
+                record->tally != FLOW_NONE && record->start <= reuse->time ? index_of[reuse->object] : FLOW_NONE;
     }
     live_touched_number(flow, index_of);
     free(index_of);

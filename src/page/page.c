@@ -6,7 +6,7 @@
 #include "page/parts/gather.h"
 #include "page/parts/parts.h"
 #include "page/parts/put.h"
-#include "predict/costs.h"
+#include "predict/first_line.h"
 
 #include <stdlib.h>
 
@@ -31,12 +31,10 @@ static int page_begin(struct page *page, const struct page_run *run, struct erro
     page->facts = facts_make(run->flow, err);
     if (!page->facts)
         return -1;
-    page->findings = findings_make(page->facts);
-    if (run->view && run->view->machine)
-        verdict_predict(page->findings, run->view->machine);
+    page->findings = findings_judged(page->facts, run->view ? run->view->machine : NULL);
     parts->facts = page->facts;
     parts->findings = page->findings;
-    parts->traffic = rows_traffic(run->flow);
+    parts->traffic = rows_traffic(run->flow, run->view);
     return gather_wait(&page->gather, err);
 }
 

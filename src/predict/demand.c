@@ -5,94 +5,102 @@
 #include "predict/demand.h"
 
 #include "analysis/traffic/traffic.h"
+#include "base/map64.h"
 #include "base/strtab.h"
 #include "base/units.h"
 #include "flow/flow.h"
+#include "topology/calibration.h"
 
 #include <errno.h>
 #include <math.h>
 #include <string.h>
 
-enum { SLICES = 64, BURSTS_IN_SLICE = 8, PARTS = 64, BURSTS_IN_PART = 8 };
+enum { SLICES = 64, BURSTS_IN_SLICE = 8, PARTS = 256, BURSTS_IN_PART = 16 };
 
-static const double off_by = 0.05; /* what traffic's estimate is off by where it is known, beside sampling */
+/* What reuse times are off by beside sampling: docs/performance.md, kernels with counts of their own. */
+static const double off_by = 0.1;
+
+/* Of memory's latency: what is faster did not come from there. */
+static const double from_memory = 0.65;
 
 struct maker {
     const struct flow *flow;
     const struct traffic *traffic;
     struct demand *demand;
     uint32_t *thread_of; /* of a flow's thread: index in demand->threads, or DEMAND_NONE */
+    uint32_t *burst_of;  /* of a flow's thread: how many bursts it had up to here */
     uint32_t slices;
-    uint32_t *bursts;             /* slices * threads */
-    uint32_t *phase_of;           /* of a thread in a slice, likewise */
-    double *accesses;             /* of a thread */
-    uint32_t *first_part, *parts; /* of a flow's object */
+    uint32_t *bursts;                     /* slices * threads */
+    uint32_t *phase_of;                   /* of a thread in a slice, likewise */
+    uint32_t *met;                        /* bursts with an access of a flow's object */
+    uint64_t *met_last;                   /* the thread and number of the last one */
+    uint64_t *stored;                     /* when it was last stored into; 0: never */
+    uint64_t *slow;                       /* samples of a row of the traffic's objects that waited for memory */
+    uint32_t *first_part, *parts;         /* of a flow's object */
+    uint32_t slow_ns;                     /* from which a load waited for memory; 0: not known */
+    struct map64 cell_of;                 /* by a hash of what distinguishes cells */
+    array_of(struct demand_place) places; /* of the cells */
 };
 
 static int refuse(const struct traffic *traffic, struct error *err)
 {
-    static const char remedy[] = "; record it with: numalens record --traffic -- PROGRAM";
     if (!traffic->recorded && traffic_is_sampled(traffic->flow))
         return error_set(
             err, -ENODATA,
             "hardware samples show no more than a lower bound of the memory traffic, from which nothing is "
-            "predicted; record it with: numalens record --source soft --traffic -- PROGRAM");
+            "predicted; record it with: numalens record --source soft -- PROGRAM");
     if (!traffic->recorded && !traffic->requested)
-        return error_set(err, -ENODATA, "the recording has no memory traffic%s", remedy);
+        return error_set(err, -ENODATA, "the recording has no memory traffic: it was made with --no-traffic");
     if (!traffic->recorded && !traffic->possible)
         return error_set(err, -ENODATA,
-                         "the recording has no memory traffic: it takes a tick by perf and bursts by one signal; "
-                         "'numalens doctor' says what is missing");
-    if (!traffic->bound)
-        return error_set(err, -ENODATA,
-                         "the recording's calibration does not distinguish caches from memory, so that "
-                         "its traffic is unknown; record again on an idle machine");
-    if (traffic->too_few || traffic->seconds <= 0)
-        return error_set(err, -ENODATA,
-                         "only %llu pairs of bursts, and %u are needed to know the traffic; record longer",
-                         (unsigned long long)traffic->pairs, traffic_rules.pairs);
-    if (!traffic->all.is_rated)
-        return error_set(err, -ENODATA,
-                         "the bytes of more than half of the accesses are unknown, so that nothing is "
-                         "predicted; 'numalens report traffic' shows which");
+                         "the recording has no memory traffic: long bursts take a tick by perf and bursts by one "
+                         "signal; 'numalens doctor' says what is missing");
+    if (traffic->too_few || traffic->seconds <= 0 || !traffic->all.is_rated)
+        return error_set(err, -ENODATA, "only %llu long bursts, and %u are needed to know the traffic; record longer",
+                         (unsigned long long)traffic->bursts, traffic_rules.bursts);
     return 0;
 }
 
-double demand_error(double pairs)
+static double error_of(const struct traffic *traffic)
 {
-    return off_by + 2 / sqrt(pairs > 1 ? pairs : 1);
+    double total = traffic_total(&traffic->all);
+    return off_by + (total > 0 ? 2 * traffic->all.error / total : 0);
 }
 
-static double rate_of(const struct traffic_thread *row)
+/* The last cache's latency is often not known: others' work pushes lines out of it. */
+static uint32_t slow_from(const struct flow *flow)
 {
-    return row->user_s > 0 ? (row->bytes.read + row->bytes.written) / row->user_s : 0;
-}
-
-/* Threads of a team do the same: those that move bytes about as fast are one sample of how fast that is. */
-static double pairs_like(const struct traffic *traffic, const struct traffic_thread *row)
-{
-    const double alike = 2;
-    double pairs = 0, rate = rate_of(row);
-    array_each (&traffic->threads, const struct traffic_thread, other) {
-        double there = rate_of(other);
-        if (other == row || (rate > 0 && there > rate / alike && there < rate * alike))
-            pairs += (double)other->pairs;
+    const struct calibration *calibration = flow_calibration(flow);
+    double nearest = 0;
+    if (!calibration || !calibration_shows(calibration))
+        return 0;
+    uint32_t beyond = calibration_beyond_caches(calibration);
+    for (uint32_t i = 0; i < calibration->node_count; i++) {
+        double memory = calibration_memory(calibration, (int)i, (int)i);
+        nearest = memory > 0 && (nearest <= 0 || memory < nearest) ? memory : nearest;
     }
-    return pairs;
+    uint32_t least = (uint32_t)(nearest * from_memory);
+    return beyond > least ? beyond : least;
+}
+
+static bool waited(const struct maker *maker, const struct flow_access *access)
+{
+    return maker->slow_ns && access->has_latency && !access->write && access->latency >= maker->slow_ns;
 }
 
 static void number_threads(struct maker *maker)
 {
     size_t count = flow_thread_count(maker->flow);
+    double error = error_of(maker->traffic);
     maker->thread_of = mem_alloc((count + 1) * sizeof *maker->thread_of);
+    maker->burst_of = mem_zalloc((count + 1) * sizeof *maker->burst_of);
     memset(maker->thread_of, 0xff, (count + 1) * sizeof *maker->thread_of);
     array_each (&maker->traffic->threads, const struct traffic_thread, row) {
         int node = flow_thread_node(maker->flow, row->thread);
         maker->thread_of[row->thread] = (uint32_t)maker->demand->threads.count;
-        array_push(&maker->demand->threads,
-                   (struct demand_thread){.tid = flow_thread(maker->flow, row->thread)->tid,
-                                          .node = node < 0 ? 0 : (uint32_t)node,
-                                          .error = demand_error(pairs_like(maker->traffic, row))});
+        array_push(&maker->demand->threads, (struct demand_thread){.tid = flow_thread(maker->flow, row->thread)->tid,
+                                                                   .node = node < 0 ? 0 : (uint32_t)node,
+                                                                   .error = error});
     }
 }
 
@@ -105,24 +113,43 @@ static uint32_t slice_of(const struct maker *maker, uint64_t time)
     return slice < maker->slices ? (uint32_t)slice : maker->slices - 1;
 }
 
-/* How often each thread was met in each slice. */
-static void count_bursts(struct maker *maker)
+static void choose_slices(struct maker *maker)
 {
-    const struct flow_stream *rows;
-    size_t count = flow_streams(maker->flow, &rows), threads = maker->demand->threads.count;
-    uint64_t slices = maker->traffic->bursts / (BURSTS_IN_SLICE * (threads ? threads : 1));
+    size_t threads = maker->demand->threads.count;
+    uint64_t bursts = 0;
+    array_each (&maker->traffic->threads, const struct traffic_thread, row)
+        bursts += row->bursts;
+    uint64_t slices = bursts / (BURSTS_IN_SLICE * (threads ? threads : 1));
     maker->slices = slices < 1 ? 1 : slices > SLICES ? SLICES : (uint32_t)slices;
     maker->bursts = mem_zalloc(((size_t)maker->slices * threads + 1) * sizeof *maker->bursts);
-    uint32_t *last = mem_alloc((threads + 1) * sizeof *last);
-    memset(last, 0xff, (threads + 1) * sizeof *last);
-    for (size_t i = 0; i < count; i++) {
-        uint32_t thread = maker->thread_of[rows[i].thread];
-        if (thread == DEMAND_NONE || last[thread] == rows[i].event.burst)
-            continue;
-        last[thread] = rows[i].event.burst;
-        maker->bursts[(size_t)slice_of(maker, rows[i].time) * threads + thread]++;
+}
+
+static uint32_t row_of(const struct maker *maker, uint32_t object)
+{
+    const struct traffic_object *row = object == FLOW_NONE ? NULL : traffic_of_object(maker->traffic, object);
+    return row ? (uint32_t)(row - maker->traffic->objects.items) : DEMAND_NONE;
+}
+
+/* How often each thread was met in each slice, and each object by how many bursts. */
+static void count_access(void *context, const struct flow_access *access)
+{
+    struct maker *maker = context;
+    if (access->thread >= flow_thread_count(maker->flow) || maker->thread_of[access->thread] == DEMAND_NONE)
+        return;
+    uint32_t thread = maker->thread_of[access->thread];
+    if (access->flags & SAMPLE_FIRST) {
+        maker->burst_of[access->thread]++;
+        maker->bursts[(size_t)slice_of(maker, access->time) * maker->demand->threads.count + thread]++;
     }
-    free(last);
+    uint32_t row = row_of(maker, access->object);
+    if (row == DEMAND_NONE)
+        return;
+    uint64_t burst = (uint64_t)access->thread << 32 | maker->burst_of[access->thread];
+    maker->met[access->object] += maker->met[access->object] == 0 || maker->met_last[access->object] != burst;
+    maker->met_last[access->object] = burst;
+    maker->slow[row] += waited(maker, access);
+    if (access->write && access->time > maker->stored[access->object])
+        maker->stored[access->object] = access->time;
 }
 
 static bool same_threads(const uint32_t *a, const uint32_t *b, size_t count)
@@ -209,7 +236,6 @@ static uint32_t *group_of(const struct maker *maker, struct groups *groups, uint
 static void number_objects(struct maker *maker)
 {
     size_t objects = flow_object_count(maker->flow) + 1, sites = flow_site_count(maker->flow) + 1;
-    uint32_t *met = mem_zalloc(objects * sizeof *met);
     struct groups groups = {.by_site = mem_alloc(sites * sizeof *groups.by_site), .variables = strtab_new()};
     memset(groups.by_site, 0xff, sites * sizeof *groups.by_site);
     maker->demand->flow_objects = (uint32_t)objects - 1;
@@ -217,19 +243,15 @@ static void number_objects(struct maker *maker)
     maker->first_part = mem_zalloc(objects * sizeof *maker->first_part);
     maker->parts = mem_zalloc(objects * sizeof *maker->parts);
     memset(maker->demand->number_of, 0xff, objects * sizeof *maker->demand->number_of);
-    array_each (&maker->traffic->cells, const struct traffic_cell, cell) {
-        uint32_t object = cell->row->object;
-        if (object == FLOW_NONE || met[object]++)
+    for (uint32_t object = 0; object + 1 < objects; object++) {
+        if (!maker->met[object])
             continue;
         uint32_t *group = group_of(maker, &groups, object);
         if (*group == DEMAND_NONE)
             *group = maker->demand->object_count++;
         maker->demand->number_of[object] = *group;
-    }
-    for (uint32_t object = 0; object + 1 < objects; object++) {
-        if (!met[object])
-            continue;
-        uint64_t pages = flow_object_copy(maker->flow, object).size / PAGE_UNIT, parts = met[object] / BURSTS_IN_PART;
+        uint64_t pages = flow_object_copy(maker->flow, object).size / PAGE_UNIT,
+                 parts = maker->met[object] / BURSTS_IN_PART;
         parts = parts > PARTS ? PARTS : parts;
         parts = parts > pages ? pages : parts;
         maker->parts[object] = parts ? (uint32_t)parts : 1;
@@ -239,7 +261,6 @@ static void number_objects(struct maker *maker)
     free(groups.by_site);
     array_free(&groups.by_variable);
     strtab_free(groups.variables);
-    free(met);
 }
 
 static uint32_t part_of(const struct maker *maker, uint32_t object, uint64_t addr)
@@ -251,64 +272,73 @@ static uint32_t part_of(const struct maker *maker, uint32_t object, uint64_t add
     return maker->first_part[object] + part;
 }
 
-/* When each object was last met being stored into; 0: never. What is initialised once and read from then on has copies, however long
- * the slices are. */
-static uint64_t *last_stores(const struct maker *maker)
+/* Of one burst. */
+static bool same_cell(const struct demand_cell *a, const struct demand_cell *b)
 {
-    const struct flow_stream *rows;
-    size_t count = flow_streams(maker->flow, &rows);
-    uint64_t *last = mem_zalloc((flow_object_count(maker->flow) + 1) * sizeof *last);
-    for (size_t i = 0; i < count; i++)
-        if (rows[i].object != FLOW_NONE && rows[i].event.flags & STREAM_WRITE && rows[i].time > last[rows[i].object])
-            last[rows[i].object] = rows[i].time;
-    return last;
+    return a->thread == b->thread && a->phase == b->phase && a->object == b->object && a->part == b->part &&
+           a->home == b->home && a->stores == b->stores;
 }
 
-/* See struct demand_cell. */
-static double most_time(const struct traffic_cell *cell, double access_share_s, double seconds)
+/* Two cells with one hash (of 64 bits) find each other's key taken and try the next. */
+static struct demand_cell *find_cell(struct maker *maker, const struct demand_cell *cell, struct demand_place place)
 {
-    return fmin(access_share_s * cell->accesses * cell->most, cell->most_lines * seconds * DEMAND_ACCESS_S);
-}
-
-static void make_cells(struct maker *maker)
-{
-    struct demand *demand = maker->demand;
-    double seconds = maker->traffic->seconds;
-    struct demand_place *places = mem_alloc((maker->traffic->cells.count + 1) * sizeof *places);
-    uint64_t *stored = last_stores(maker);
-    maker->accesses = mem_zalloc((demand->threads.count + 1) * sizeof *maker->accesses);
-    array_each (&maker->traffic->cells, const struct traffic_cell, cell)
-        maker->accesses[maker->thread_of[cell->row->thread]] += cell->accesses;
-    array_each (&maker->traffic->cells, const struct traffic_cell, from) {
-        const struct flow_stream *row = from->row;
-        uint32_t thread = maker->thread_of[row->thread];
-        const struct traffic_thread *of = &maker->traffic->threads.items[thread];
-        bool home = row->home >= 0 && (uint32_t)row->home < demand->node_count, named = row->object != FLOW_NONE;
-        double all = maker->accesses[thread];
-        places[demand->cells.count] = (struct demand_place){.addr = row->event.addr,
-                                                            .object = named ? row->object : DEMAND_NONE,
-                                                            .thread = thread,
-                                                            .burst = row->event.burst,
-                                                            .cell = (uint32_t)demand->cells.count};
-        array_push(
-            &demand->cells,
-            (struct demand_cell){.thread = thread,
-                                 .phase = maker->phase_of[slice_of(maker, row->time) * demand->threads.count + thread],
-                                 .object = named ? demand->number_of[row->object] : DEMAND_NONE,
-                                 .part = named ? part_of(maker, row->object, row->event.addr) : DEMAND_NONE,
-                                 .home = home ? row->home : -1,
-                                 .stores = row->event.flags & STREAM_WRITE,
-                                 .settled = named && row->time > stored[row->object],
-                                 .bytes = (from->read + from->written) * seconds,
-                                 .written = from->written * seconds,
-                                 .loads = from->exposed * seconds,
-                                 .load_s = from->exposed * seconds * from->exposed_ns * 1e-9,
-                                 .unknown_s = from->rated || all <= 0 ? 0 : of->user_s * from->accesses / all,
-                                 .most_s = from->rated || all <= 0 ? 0 : most_time(from, of->user_s / all, seconds)});
+    uint64_t key = map64_hash((uint64_t)cell->thread << 32 | place.burst);
+    key = map64_hash(key ^ ((uint64_t)cell->object << 32 | cell->part));
+    key = map64_hash(key ^ ((uint64_t)(uint32_t)cell->home << 1 | (uint64_t)cell->stores));
+    for (;; key++) {
+        bool is_new;
+        uint64_t *at = map64_insert(&maker->cell_of, key, &is_new);
+        if (is_new) {
+            *at = place.cell = (uint32_t)maker->demand->cells.count;
+            array_push(&maker->demand->cells, *cell);
+            array_push(&maker->places, place);
+        }
+        if (maker->places.items[*at].burst == place.burst && same_cell(&maker->demand->cells.items[*at], cell))
+            return &maker->demand->cells.items[*at];
     }
-    demand_find_near(demand, places);
-    free(stored);
-    free(places);
+}
+
+/* Accesses that a sample stands for; of those that waited no more than lines came. */
+static double loads_of(const struct maker *maker, uint32_t row, const struct traffic_bytes *bytes)
+{
+    double seconds = maker->traffic->seconds, lines = maker->traffic->objects.items[row].bytes.read / CACHE_LINE;
+    return fmin(bytes->accesses, lines / (double)maker->slow[row]) * seconds;
+}
+
+static void add_access(void *context, const struct flow_access *access)
+{
+    struct maker *maker = context;
+    struct demand *demand = maker->demand;
+    struct traffic_bytes bytes;
+    if (access->thread >= flow_thread_count(maker->flow) || maker->thread_of[access->thread] == DEMAND_NONE)
+        return;
+    maker->burst_of[access->thread] += access->flags & SAMPLE_FIRST ? 1 : 0;
+    if (!traffic_bytes_of(maker->traffic, access, &bytes))
+        return;
+    uint32_t thread = maker->thread_of[access->thread], row = row_of(maker, access->object);
+    bool known = access->home >= 0 && (uint32_t)access->home < demand->node_count, named = row != DEMAND_NONE;
+    double seconds = maker->traffic->seconds;
+    struct demand_cell *cell = find_cell(
+        maker,
+        &(struct demand_cell){.thread = thread,
+                              .phase = maker->phase_of[slice_of(maker, access->time) * demand->threads.count + thread],
+                              .object = named ? demand->number_of[access->object] : DEMAND_NONE,
+                              .part = named ? part_of(maker, access->object, access->addr) : DEMAND_NONE,
+                              .home = known ? access->home : -1,
+                              .stores = access->write,
+                              .settled = named && access->time > maker->stored[access->object]},
+        (struct demand_place){.addr = access->addr,
+                              .object = named ? access->object : DEMAND_NONE,
+                              .thread = thread,
+                              .burst = maker->burst_of[access->thread]});
+    cell->bytes += traffic_total(&bytes) * seconds;
+    cell->written += bytes.written * seconds;
+    cell->least += bytes.least * seconds;
+    if (named && waited(maker, access)) {
+        double loads = loads_of(maker, row, &bytes);
+        cell->loads += loads;
+        cell->load_s += loads * access->latency * 1e-9;
+    }
 }
 
 static int by_phase(const void *left, const void *right)
@@ -321,27 +351,41 @@ static int by_phase(const void *left, const void *right)
 
 struct demand *demand_make(const struct flow *flow, const struct traffic *traffic, struct error *err)
 {
-    return refuse(traffic, err) < 0 ? NULL : demand_for_bounds(flow, traffic);
-}
-
-struct demand *demand_for_bounds(const struct flow *flow, const struct traffic *traffic)
-{
-    if (traffic->cells.count == 0)
+    struct error ignored = {0}; /* the flow has read them all before */
+    if (refuse(traffic, err) < 0)
         return NULL;
-    struct maker maker = {.flow = flow, .traffic = traffic, .demand = mem_zalloc(sizeof *maker.demand)};
+    size_t objects = flow_object_count(flow) + 1;
+    struct maker maker = {.flow = flow,
+                          .traffic = traffic,
+                          .demand = mem_zalloc(sizeof *maker.demand),
+                          .met = mem_zalloc(objects * sizeof *maker.met),
+                          .met_last = mem_zalloc(objects * sizeof *maker.met_last),
+                          .stored = mem_zalloc(objects * sizeof *maker.stored),
+                          .slow = mem_zalloc((traffic->objects.count + 1) * sizeof *maker.slow),
+                          .slow_ns = slow_from(flow)};
     maker.demand->node_count = traffic->node_count;
     number_threads(&maker);
-    count_bursts(&maker);
+    choose_slices(&maker);
+    flow_each_access(flow, count_access, &maker, &ignored);
     make_phases(&maker);
     number_objects(&maker);
-    make_cells(&maker);
+    memset(maker.burst_of, 0, flow_thread_count(flow) * sizeof *maker.burst_of);
+    flow_each_access(flow, add_access, &maker, &ignored);
+    if (maker.places.count)
+        demand_find_near(maker.demand, maker.places.items);
     array_sort(&maker.demand->cells, by_phase);
+    array_free(&maker.places);
     free(maker.thread_of);
+    free(maker.burst_of);
     free(maker.bursts);
     free(maker.phase_of);
-    free(maker.accesses);
+    free(maker.met);
+    free(maker.met_last);
+    free(maker.stored);
+    free(maker.slow);
     free(maker.first_part);
     free(maker.parts);
+    map64_free(&maker.cell_of);
     return maker.demand;
 }
 

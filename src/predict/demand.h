@@ -1,8 +1,7 @@
 /* predict/demand.h - what a program asks of memory, apart from the machine that it was recorded on.
  *
  * The recording is cut into phases, in each of which the same threads run. Of each thread in each phase: CPU time, bytes from
- * memory, and loads that wait for memory, burst by burst, with the part of the object that they go to. Pure data: tests
- * make it by hand. */
+ * memory, and loads that wait for memory, burst by burst, with the part of the object that they go to. Pure data: tests make it by hand. */
 #pragma once
 
 #include "base/array.h"
@@ -18,8 +17,6 @@ struct traffic;
 
 enum { DEMAND_NEAR = 4 };
 
-#define DEMAND_ACCESS_S 1e-9 /* what an access that a cache answers is taken to take */
-
 struct demand_cell {
     uint32_t thread, phase; /* of `threads`; in order of phases */
     uint32_t object, part;  /* numbered from 0; DEMAND_NONE when not known. A part belongs to one object */
@@ -27,9 +24,8 @@ struct demand_cell {
     bool stores;            /* into the object */
     bool settled;           /* nothing was met any more that stores into the object, from here on */
     double bytes, written;  /* in the phase; `written` is part of `bytes` */
+    double least;           /* bytes, at least: long bursts may be too short for the cache */
     double loads, load_s;   /* that wait for memory; and how long, one after the other, where it was recorded */
-    double unknown_s;       /* CPU time of which the bytes are not known ... */
-    double most_s; /* ... as if each line that it may bring from memory took as long as an access; at most unknown_s */
     uint32_t near_count;
     uint32_t near[DEMAND_NEAR]; /* threads of other bursts that are next to it in the object, the nearest first */
 };
@@ -37,8 +33,7 @@ struct demand_cell {
 struct demand_thread {
     uint32_t tid;
     uint32_t node;
-    double error; /* of its bytes, relative: two standard deviations of sampling, with threads that are as fast for
-                     one sample, and what the estimate is off by */
+    double error; /* of its bytes, relative: two standard errors, and what the estimate is off by */
 };
 
 struct demand {
@@ -53,11 +48,6 @@ struct demand {
 /* Of a recording, with the nodes of `flow`. NULL with `err`, which names the remedy, when its traffic is not known. */
 struct demand *demand_make(const struct flow *flow, const struct traffic *traffic, struct error *err);
 
-/* Of a recording with bursts whose traffic is not known, too: for bounds on what it may be (bounds.h). NULL when there are none. */
-struct demand *demand_for_bounds(const struct flow *flow, const struct traffic *traffic);
-
-/* Of a thread's bytes, relative, from so many pairs of bursts. */
-double demand_error(double pairs);
 void demand_free(struct demand *demand);
 
 /* Of its bytes, the share whose home nodes are not known. */

@@ -1,27 +1,28 @@
-/* predict/gain.h - what each finding's first advice would bring in run time, alone and all together; for costs.c. */
+/* predict/gain.h - what each finding's first advice would change of what memory and links are asked for, alone and all together; for
+ * first_line.c. */
 #pragma once
 
 #include "analysis/findings/findings.h"
-#include "predict/predict.h"
+#include "predict/capacity.h"
 
 struct gains {
-    double largest; /* factor of a single finding; 1 when none makes the program faster */
     struct plan
-        advice; /* each object as its own finding advises, where that makes nothing slower: at least as fast as any
-                           finding alone. As it is when none makes the program faster */
-    struct prediction advised;
-    bool near;          /* all objects in it are placed near their threads */
+        advice; /* each object as its own finding advises, where that makes nothing worse: at least as good as any
+                           finding alone. As it is when none changes anything */
+    struct capacity advised;
     uint8_t *by_object; /* of `advice` */
 };
 
-/* Fills the gain of each of the worst findings that placing memory can change, and `gains`. */
+/* Less is asked for by another placement where it is less by so much: a tenth is what traffic is off by. */
+extern const double clearly_less;
+
+/* Fills what the advice of each of the worst findings that placing memory can change leads to, and `gains`. */
 void gain_predict(struct findings *findings, const struct model *machine, const struct demand *demand,
-                  struct gains *gains);
+                  const struct capacity *as_is, struct gains *gains);
 void gains_free(struct gains *gains);
 
 /* Puts what brings most first. */
 void gain_sort(struct findings *findings);
 
-/* ": a, b and c are on node 0": the findings' objects that make most of the remote bytes and are on one node, which is set, and with
- * them the first finding's, whatever it makes; "" and -1 when there are none. */
-const char *gain_causes(struct findings *findings, const struct demand *demand, int *home);
+/* "a, b and c": the findings' objects, and others, that make most of the remote bytes; "" when none stands out. */
+const char *gain_causes(struct findings *findings, const struct demand *demand);

@@ -10,15 +10,12 @@ struct phase_thread {
     double core;    /* bytes per second that its core can fetch from its own node */
     double load_s;  /* recorded waiting for single loads, one after the other */
     double exposed; /* the share of it that counts */
-    double known_bytes, unknown_s;
-    double most_time; /* of cells' most_s: times this */
     double bytes;
 };
 
 struct phase {
     const struct model *machine;
-    enum assumption assumption; /* ASSUME_REMOTE is ASSUME_WORST with ... */
-    bool only_remote;           /* ... bytes that are not known from other nodes alone */
+    enum assumption assumption;
     uint32_t thread_count;
     struct phase_thread *threads;
     double *bytes;                 /* shares of a thread's bytes by memory node: thread_count * nodes */

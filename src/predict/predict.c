@@ -53,8 +53,7 @@ static void begin(struct phase *phase, const struct demand *demand, uint32_t num
     size_t nodes = demand->node_count;
     memset(phase->bytes, 0, phase->thread_count * nodes * sizeof *phase->bytes);
     memset(phase->loads, 0, phase->thread_count * nodes * sizeof *phase->loads);
-    phase->assumption = assumption == ASSUME_REMOTE ? ASSUME_WORST : assumption;
-    phase->only_remote = assumption == ASSUME_REMOTE;
+    phase->assumption = assumption;
     phase->written = phase->total = phase->remote = 0;
     for (uint32_t i = 0; i < phase->thread_count; i++) {
         const struct demand_thread *thread = &demand->threads.items[i];
@@ -68,15 +67,13 @@ static void begin(struct phase *phase, const struct demand *demand, uint32_t num
 
 /* What a thread's cells of one phase ask of one place; the places are the nodes, all of them evenly, and a home that is not known. */
 struct sum {
-    double bytes, unknown_s, loads, load_s;
-    double most_s, far_s; /* far_s: of most_s, as recorded, on another node than the thread */
+    double bytes, loads, load_s;
 };
 
 struct sums {
     uint32_t places;
     struct sum *of; /* threads * places */
     double written; /* bytes of the phase */
-    bool unknown;   /* some bytes are, and near their threads: else ASSUME_REMOTE is as ASSUME_WORST */
 };
 
 /* Sums up the cells [from, to), which are the phase's: once, whatever is assumed. */
@@ -84,44 +81,16 @@ static void gather(struct sums *sums, const struct demand *demand, const struct 
 {
     memset(sums->of, 0, demand->threads.count * sums->places * sizeof *sums->of);
     sums->written = 0;
-    sums->unknown = false;
     for (size_t i = from; i < to; i++) {
         const struct demand_cell *cell = &demand->cells.items[i];
         int node = placer_node(placer, cell);
         uint32_t place = node >= 0 ? (uint32_t)node : demand->node_count + (node == PLACER_UNKNOWN);
         struct sum *sum = &sums->of[(size_t)cell->thread * sums->places + place];
         sum->bytes += cell->bytes;
-        sum->unknown_s += cell->unknown_s;
-        sum->most_s += cell->most_s;
-        bool near = cell->home == (int)demand->threads.items[cell->thread].node;
-        sum->far_s += near ? 0 : cell->most_s;
-        sums->unknown |= near && cell->most_s > 0;
         sum->loads += cell->loads;
         sum->load_s += cell->load_s;
         sums->written += cell->written;
     }
-}
-
-/* What lines of unknown accesses may have taken of a thread's time, over their share of the accesses: a line from memory takes a core so
- * many times as long as an access that a cache answers, and those come one in a nanosecond. */
-static double most_time(double most_s, double cpu_s, double core)
-{
-    const double line = CACHE_LINE, longer = fmax(line / core / DEMAND_ACCESS_S, 1);
-    double share = cpu_s > 0 ? fmin(most_s / cpu_s, 1) : 1;
-    return longer / (longer * share + 1 - share);
-}
-
-/* A thread's bytes of what is not known: as many as of the rest of its time, none, or all that a core can fetch. In a short phase bursts are
- * few, and the rest of the time may be next to nothing: the first is no more than the last. */
-static double unknown_bytes(const struct phase *phase, const struct phase_thread *thread, const struct sum *sum)
-{
-    double known_s = thread->cpu_s - thread->unknown_s;
-    if (phase->assumption == ASSUME_BEST)
-        return 0;
-    double most = (phase->only_remote ? sum->far_s : sum->most_s) * thread->most_time * thread->core;
-    if (phase->assumption == ASSUME_WORST)
-        return most;
-    return known_s > 0 ? fmin(sum->unknown_s * thread->known_bytes / known_s, most) : 0;
 }
 
 /* A thread's bytes and loads that wait, from one node's memory or evenly from all. */
@@ -152,14 +121,9 @@ static void fill_thread(struct phase *phase, const struct demand *demand, const 
     const struct sum *of = sums->of + (size_t)number * sums->places;
     struct phase_thread *thread = &phase->threads[number];
     uint32_t nodes = demand->node_count;
-    double most_s = 0;
     for (uint32_t place = 0; place < sums->places; place++) {
-        most_s += phase->only_remote ? of[place].far_s : of[place].most_s;
-        thread->known_bytes += of[place].bytes;
-        thread->unknown_s += of[place].unknown_s;
         thread->load_s += of[place].load_s;
     }
-    thread->most_time = most_time(most_s, thread->cpu_s, thread->core);
     if (thread->cpu_s > 0 && thread->load_s > 0) {
         double wait = waited(thread->cpu_s, thread->load_s, phase->assumption);
         thread->cpu_s -= wait;
@@ -167,7 +131,7 @@ static void fill_thread(struct phase *phase, const struct demand *demand, const 
     }
     double factor = 1 + sign[phase->assumption] * demand->threads.items[number].error;
     for (uint32_t place = 0; place < sums->places; place++) {
-        double bytes = of[place].bytes * (factor > 0 ? factor : 0) + unknown_bytes(phase, thread, &of[place]);
+        double bytes = of[place].bytes * (factor > 0 ? factor : 0);
         int node = place < nodes    ? (int)place
                    : place == nodes ? PLACER_EVENLY
                                     : placer_unknown(placer, thread->node, phase->assumption);
@@ -236,13 +200,12 @@ static struct prediction predict_as(const struct model *machine, const struct de
         while (at < demand->cells.count && demand->cells.items[at].phase == number)
             at++;
         gather(&sums, demand, placer, from, at);
-        double here = 0;
         for (int assumption = 0; assumption < ASSUMPTIONS; assumption++) {
             begin(&phase, demand, number, (enum assumption)assumption);
             phase.written = sums.written;
             for (uint32_t i = 0; i < phase.thread_count; i++)
                 fill_thread(&phase, demand, placer, &sums, i);
-            here = assumption != ASSUME_REMOTE || sums.unknown ? phase_run(&phase) : here;
+            double here = phase_run(&phase);
             prediction.time_s[assumption] += here;
             if (assumption != ASSUME_LIKELY)
                 continue;

@@ -31,9 +31,8 @@ const char *
 placing_name(enum placing placement); /* "as-is", "interleave", "first-touch-by-users", "replicate", "cluster" */
 int placing_find(const char *name);   /* -1 when there is none of that name */
 
-/* What is not known is assumed four times: as is likely, in favour of the program, against it, and against its placement: then
- * bytes that are not known are remote ones only, so that those near their threads do not hide what the others cost. */
-enum assumption { ASSUME_LIKELY, ASSUME_BEST, ASSUME_WORST, ASSUME_REMOTE, ASSUMPTIONS };
+/* What is not known is assumed three times: as is likely, in favour of the program, and against it. */
+enum assumption { ASSUME_LIKELY, ASSUME_BEST, ASSUME_WORST, ASSUMPTIONS };
 
 enum limit_kind {
     LIMIT_COMPUTE, /* a thread's own instructions */

@@ -15,7 +15,7 @@ int view_rows(const struct flow *flow, enum view_table table, const struct view_
     struct rows rows;
     rows_make(&rows, flow, table, options, NULL, options->limit);
     if (table != VIEW_PROCESSES)
-        rows.traffic = rows_traffic(flow);
+        rows.traffic = rows_traffic(flow, options);
     int failed = table == VIEW_FUNCTIONS ? 0 : rows_facts(&rows, NULL, err);
     bool has_facts = options->json && (table == VIEW_OBJECTS || table == VIEW_SITES);
     if (failed == 0 && has_facts && !(rows.facts = facts_make(flow, err)))

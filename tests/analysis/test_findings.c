@@ -38,18 +38,15 @@ static void the_gate(void **state)
     struct made *made = make();
     patterns(made);
     assert_true(made->findings->numa_bound && made->findings->decided);
-    assert_true(says(made->findings->verdict, "NUMA slows this program: remote memory costs 10% to 30% of run time"));
+    assert_true(says(made->findings->verdict,
+                     "NUMA slows this program: waiting for memory of other nodes takes 10% to 30% of its time"));
     assert_int_equal(made->findings->matters, MATTERS);
-    assert_true(made->findings->run_time.low > 1.1 &&
-                made->findings->run_time.high == 0); /* what bandwidth adds is not known */
     made->facts.remote_time = made->object->remote_time = 0.012;
     made->facts.remote_time_variance = 0.002;
     assert_string_equal(patterns(made), "concurrent-remote"); /* listed all the same */
     assert_true(!made->findings->numa_bound && made->findings->decided);
-    assert_true(says(made->findings->verdict, "Latency of remote memory costs at most 2.1%"));
-    assert_true(says(made->findings->verdict, "numalens record --traffic"));
+    assert_true(says(made->findings->verdict, "Latency of remote memory is not what slows this program"));
     assert_int_equal(made->findings->matters, MATTERS_UNDECIDED); /* streams that prefetching hides look the same */
-    assert_true(made->findings->run_time.high == 0);
     made->facts.remote_time = made->object->remote_time = 0.2;
     made->object->true_sharing = SAMPLES; /* lines that go from cache to cache are no matter of placement */
     patterns(made);
@@ -76,7 +73,8 @@ static void the_gate_is_an_interval(void **state)
     assert_false(made->findings->decided);
     assert_true(made->findings->remote_time_high > 0.05);
     assert_true(
-        says(made->findings->verdict, "Undecided whether NUMA slows this program: remote memory costs 0.0% to 5.8%"));
+        says(made->findings->verdict,
+             "Undecided whether NUMA slows this program: waiting for memory of other nodes takes 0.0% to 5.8%"));
     assert_true(says(made->findings->verdict, "26 bursts"));
     made->facts.bursts = 260;
     patterns(made);

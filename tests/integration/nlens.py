@@ -33,6 +33,9 @@ ENVIRONMENT = {k: v for k, v in os.environ.items()
                if k not in ("MALLOC_PERTURB_", "LD_PRELOAD") and not k.startswith(("ASAN_", "UBSAN_", "NUMALENS_"))}
 ENVIRONMENT["LC_ALL"] = "C.UTF-8"
 
+# Programs inherit what nohup ignores, and checks send this one.
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
 _checks = []
 
 

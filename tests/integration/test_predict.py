@@ -5,11 +5,10 @@ import json
 import os
 
 import nlens
-from nlens import Folder, Skip, check, note, record, report, run
+from nlens import Folder, check, note, record, report, run
+from traffic_truth import recorded
 
-KERNELS = os.path.join(nlens.BUILD, "tests", "integration", "traffic_kernels")
 PLACEMENTS = ["as-is", "interleave", "first-touch-by-users", "replicate", "cluster"]
-BURSTS = 200
 BAD_MODEL = "title A machine\nsource a test\ntopology numa:2 core:2\nlatency 0 90 140\nlatency 1 140 90\nread 0 100 0\n"
 
 
@@ -26,20 +25,9 @@ def refused(ended, status, *words):
 
 @check("a stream that was recorded with its traffic has a row for each machine and placement")
 def _():
-    if not os.path.exists(KERNELS):
-        raise Skip("the kernels were not built here")
     with Folder() as folder:
-        ended = record(folder, [KERNELS, "triad", "256", "0.6", "2"], ["--traffic", "-F", "400", "--budget", "10", "--machine", "generic-2"], bursts=BURSTS)
-        assert ended.status == 0, ended
-        if report(ended.trace)["session"].get("traffic") != "pairs":
-            raise Skip("there is no tick by perf here")
-        traffic = report(ended.trace, "traffic")
-        if traffic["memory_from_ns"] == 0:
-            raise Skip("caches and memory are not distinguished here")
+        ended, traffic = recorded(folder, "triad", "256", "2", ["--machine", "generic-2"])
         shown = predict("--machine", "generic-2,generic-4", "--json", ended.trace)
-        if traffic["total_bytes_s"] is None:  # integration/traffic judges whether that may be
-            refused(shown, 1, "traffic")
-            raise Skip("the traffic of this recording is unknown, and nothing was predicted")
         assert shown.status == 0, shown
         one = predict("--machine", "generic-2", "--placements", "as-is,replicate:b", "--json", ended.trace)
         assert one.status == 0 and json.loads(one.out)["rows"][1]["placement"] == "replicate:b", one
@@ -69,10 +57,7 @@ def _():
     placed = sum(pair["bytes_s"] for pair in traffic["pairs"])
     remote = sum(pair["bytes_s"] for pair in traffic["pairs"] if pair["from"] != pair["to"])
     share = reported["verdict"]["remote_bytes_share"]  # the headline is of the bytes from memory whose homes are known
-    if placed > traffic["unplaced_bytes_s"]:
-        assert share is not None and abs(share - remote / placed) < 0.001, (share, traffic["pairs"])
-    else:
-        assert share is None, (share, traffic)
+    assert placed > traffic["unplaced_bytes_s"] and abs(share - remote / placed) < 0.001, (share, traffic["pairs"])
     lines = text.out.decode().splitlines()
     assert lines[0].startswith("generic-2: ") and sum("generic-2  " in line for line in lines) == 2, text
 
@@ -80,10 +65,10 @@ def _():
 @check("a recording without traffic is refused, with what to do")
 def _():
     with Folder() as folder:
-        ended = record(folder, ["true"])
+        ended = record(folder, ["true"], ["--no-traffic"])
         assert ended.status == 0, ended
         for machine in (["--machine", "generic-2"], []):
-            refused(predict(*machine, ended.trace), 1, "no memory traffic", "numalens record --traffic")
+            refused(predict(*machine, ended.trace), 1, "no memory traffic", "--no-traffic")
 
 
 @check("a machine or placement that is not there, a bad model, a missing file: one line says what is wrong")

@@ -2,10 +2,13 @@
 import os
 
 import nlens
+from nlens import Skip, record, report
 
 KERNELS = os.path.join(nlens.BUILD, "tests", "integration", "traffic_kernels")
 SOURCE = "traffic_kernels.c"
 LINE = 64
+LONG_BURSTS = 8
+OFTEN = ["--budget", "20"]
 
 
 def sites():
@@ -22,3 +25,20 @@ def counted(ended, seconds):
             read, written = truth.get(words[0], (0, 0))
             truth[words[0]] = (read + int(words[1]) * LINE / seconds, written + int(words[2]) * LINE / seconds)
     return truth
+
+
+def recorded(folder, kernel, mib, threads="1", options=()):
+    """A recording with so many long bursts, and what `report traffic` says of it."""
+    if not os.path.exists(KERNELS):
+        raise Skip("the kernels were not built here")
+    seconds = 2
+    while True:
+        ended = record(folder, [KERNELS, kernel, mib, str(seconds), threads], [*OFTEN, *options])
+        assert ended.status == 0, ended
+        answer = report(ended.trace, "traffic")
+        if report(ended.trace)["session"].get("traffic") == "no":
+            raise Skip("there is no tick by perf here")
+        if answer["long_bursts"] >= LONG_BURSTS:
+            return ended, answer
+        seconds *= 2
+        assert seconds < 1000, "no long bursts: %s" % answer

@@ -1,46 +1,54 @@
 /* What a made-up recording asks of memory: bytes, CPU time, and which threads run at the same time. */
-#include "streams.h"
+#include "../analysis/long_bursts.h"
 
 #include "analysis/traffic/traffic.h"
 #include "predict/demand.h"
-#include "topology/calibration.h"
 
 #include <link.h>
 #include <math.h>
 #include <string.h>
 
-enum { PAIRS = 40, ARRAY = 1 << 28 };
+enum { ROUNDS = 40, TICKS = 8, ARRAY = 1 << 28, WINDOW = 1 << 22, CACHE = 1 << 20 };
 
 static _Thread_local volatile char copies[ARRAY / 64];
 
-#define RATE ((double)TURNS * STRIDE / GAP * 1e9) /* bytes per second of a thread that does nothing else */
+#define RATE 8e9 /* bytes per second of CPU time: an access a ns, and a line for each eighth */
 
 static struct feeding begin(void)
 {
-    struct error err = {0};
     struct feeding f = feeding_new("numa:2 core:1", ASSIGN_PACKED);
     uint64_t frames[] = {0x400000, 0x500000};
-    f.flow->calibration =
-        calibration_from_text("1 nodes=1 L1:32768:1:0 L2:1048576:4:3 L3:8388608:30:25 0>0:105:100", &err);
-    assert_non_null(f.flow->calibration);
+    feeding_record(&f);
     feed_start(&f, PID, 1, false);
     feed_thread(&f, PID + 1, "worker", 0, 0);
     feed_stack(&f, CHAIN, 2, frames);
     feed_alloc(&f, HEAP, ARRAY, CHAIN);
-    feed_read(&f, HEAP);
     return f;
 }
 
-/* A burst in the middle of a stream through the array, `number` of that thread. */
-static void burst(struct feeding *f, uint32_t thread, uint32_t number)
+/* 10 ms of a thread: ticks in its place of the array. */
+static void round_of(struct feeding *f, uint32_t thread, uint32_t number, uint8_t flags)
 {
-    feed_stream(f, PID + thread, number, HEAP + (uint64_t)number * (ARRAY / PAIRS) + 4096, 40960);
+    for (unsigned i = 0; i < TICKS; i++)
+        feed_burst(f,
+                   (struct burst_of){.thread = thread,
+                                     .addr = HEAP + (uint64_t)(number * TICKS + i) * (ARRAY / ROUNDS / TICKS / 64 * 64),
+                                     .flags = flags,
+                                     .stack = CHAIN});
+}
+
+/* What ends `cpu_ms` of the process. */
+static void look(struct feeding *f, uint32_t thread, uint32_t number, uint64_t cpu_ms)
+{
+    feed_long_burst(
+        f,
+        (struct long_of){.thread = thread, .number = number, .addr = HEAP, .size = WINDOW, .process_ns = cpu_ms * MS});
 }
 
 static struct demand *end(struct feeding *f, struct error *err)
 {
-    flow_finish(f->flow);
-    struct traffic *traffic = traffic_make(f->flow);
+    feeding_build(f);
+    struct traffic *traffic = traffic_make(f->flow, CACHE);
     struct demand *demand = demand_make(f->flow, traffic, err);
     traffic_free(traffic);
     feeding_free(f);
@@ -58,18 +66,20 @@ static void no_traffic(void **state)
     (void)state;
     struct error err = {0};
     struct feeding f = begin();
+    round_of(&f, 0, 0, 0);
     assert_null(end(&f, &err));
-    assert_non_null(strstr(err.text, "record --traffic"));
+    assert_non_null(strstr(err.text, "--no-traffic"));
 }
 
-static void too_few_pairs(void **state)
+static void too_few(void **state)
 {
     (void)state;
     struct error err = {0};
     struct feeding f = begin();
-    for (uint32_t i = 0; i < 10; i++) {
+    for (uint32_t i = 0; i + 1 < traffic_rules.bursts; i++) {
         f.time += 10 * MS;
-        burst(&f, 0, i);
+        round_of(&f, 0, i, 0);
+        look(&f, 0, i, 10 * (i + 1));
     }
     assert_null(end(&f, &err));
     assert_non_null(strstr(err.text, "record longer"));
@@ -81,23 +91,22 @@ static void stored_once(void **state)
     (void)state;
     struct error err = {0};
     struct feeding f = begin();
-    for (uint32_t i = 0; i < PAIRS; i++) {
+    for (uint32_t i = 0; i < ROUNDS; i++) {
         f.time += 10 * MS;
-        if (i == PAIRS / 2)
-            feed_stream_flags(&f, PID, i, HEAP + (uint64_t)i * (ARRAY / PAIRS) + 4096, 40960, STREAM_WRITE);
-        else
-            burst(&f, 0, i);
+        round_of(&f, 0, i, i == ROUNDS / 2 ? SAMPLE_WRITE : 0);
+        look(&f, 0, i, 10 * (i + 1));
     }
     struct demand *demand = end(&f, &err);
     assert_non_null(demand);
-    size_t settled = 0, stores = 0;
+    double settled = 0, stores = 0, all = 0;
     array_each (&demand->cells, const struct demand_cell, cell) {
-        settled += cell->settled;
-        stores += cell->stores;
+        settled += cell->settled ? cell->bytes : 0;
+        stores += cell->stores ? cell->bytes : 0;
+        all += cell->bytes;
         assert_false(cell->settled && cell->stores);
     }
-    assert_int_equal(stores, 1);
-    assert_int_equal(settled, PAIRS - PAIRS / 2 - 1);
+    near(stores, all / ROUNDS);
+    near(settled, all * (ROUNDS - ROUNDS / 2 - 1) / ROUNDS);
     demand_free(demand);
 }
 
@@ -114,23 +123,26 @@ static void side_by_side(void **state)
     (void)state;
     struct error err = {0};
     struct feeding f = begin();
-    for (uint32_t i = 0; i < PAIRS; i++) {
+    for (uint32_t i = 0; i < ROUNDS; i++) {
         f.time += 10 * MS;
-        burst(&f, 0, i);
-        burst(&f, 1, i);
+        round_of(&f, 0, i, 0);
+        round_of(&f, 1, i, 0);
+        look(&f, i % 2, i, 20 * (i + 1));
     }
     struct demand *demand = end(&f, &err);
     assert_non_null(demand);
     assert_int_equal(demand->phase_count, 1);
     assert_int_equal(demand->threads.count, 2);
     assert_int_equal(demand->threads.items[0].node + demand->threads.items[1].node, 1);
-    near(demand->cpu_s[0], PAIRS * 0.01);
-    near(demand->cpu_s[1], PAIRS * 0.01);
-    near(sum(demand, 0), 2 * RATE * PAIRS * 0.01);
+    near(demand->cpu_s[0], ROUNDS * 0.01);
+    near(demand->cpu_s[1], ROUNDS * 0.01);
+    near(sum(demand, 0), 2 * RATE * ROUNDS * 0.01);
     assert_int_equal(demand->object_count, 1);
-    assert_int_equal(demand->part_count, 2 * PAIRS / 8);
-    array_each (&demand->cells, const struct demand_cell, cell)
-        assert_true(cell->unknown_s == 0 && cell->loads == 0 && !cell->stores && cell->part < demand->part_count);
+    assert_int_equal(demand->part_count, 2 * ROUNDS * TICKS / 16);
+    array_each (&demand->cells, const struct demand_cell, cell) {
+        assert_true(cell->loads == 0 && !cell->stores && cell->part < demand->part_count);
+        near(cell->least, cell->bytes);
+    }
     demand_free(demand);
 }
 
@@ -139,18 +151,17 @@ static void one_after_the_other(void **state)
     (void)state;
     struct error err = {0};
     struct feeding f = begin();
-    for (uint32_t thread = 0; thread < 2; thread++) {
-        for (uint32_t i = 0; i < PAIRS; i++) {
-            f.time += 10 * MS;
-            burst(&f, thread, i);
-        }
+    for (uint32_t i = 0; i < 2 * ROUNDS; i++) {
+        f.time += 10 * MS;
+        round_of(&f, i / ROUNDS, i % ROUNDS, 0);
+        look(&f, i / ROUNDS, i, 10 * (i + 1));
     }
     struct demand *demand = end(&f, &err);
     assert_non_null(demand);
     assert_int_equal(demand->phase_count, 2);
-    near(sum(demand, 0), RATE * PAIRS * 0.01);
-    near(sum(demand, 1), RATE * PAIRS * 0.01);
-    near(demand->cpu_s[0] + demand->cpu_s[1], PAIRS * 0.01); /* one of the two runs, the other does not */
+    near(sum(demand, 0), RATE * ROUNDS * 0.01);
+    near(sum(demand, 1), RATE * ROUNDS * 0.01);
+    near(demand->cpu_s[0] + demand->cpu_s[1], ROUNDS * 0.01); /* one of the two runs, the other does not */
     assert_true(demand->cpu_s[0] == 0 || demand->cpu_s[1] == 0);
     demand_free(demand);
 }
@@ -161,9 +172,10 @@ static void neighbours(void **state)
     (void)state;
     struct error err = {0};
     struct feeding f = begin();
-    for (uint32_t i = 0; i < PAIRS; i++) {
+    for (uint32_t i = 0; i < ROUNDS; i++) {
         f.time += 10 * MS;
-        burst(&f, i >= PAIRS / 2, i);
+        round_of(&f, i >= ROUNDS / 2, i, 0);
+        look(&f, i >= ROUNDS / 2, i, 10 * (i + 1));
     }
     struct demand *demand = end(&f, &err);
     assert_non_null(demand);
@@ -213,20 +225,24 @@ static void copies_of_a_variable_are_one(void **state)
     struct feeding f = begin();
     copies[0] = 1; /* it must be there */
     dl_iterate_phdr(feed_self, &f);
-    for (f.tid = PID; f.tid < PID + 2; f.tid++)
-        feed_read(&f, HEAP + (f.tid - PID + 1ul) * ARRAY + sizeof copies / 2);
-    f.tid = PID;
-    for (uint32_t i = 0; i < PAIRS; i++) {
+    for (uint32_t i = 0; i < ROUNDS; i++) {
         f.time += 10 * MS;
-        for (uint32_t thread = 0; thread < 2; thread++)
-            feed_stream(&f, PID + thread, i, HEAP + (thread + 1ul) * ARRAY + sizeof copies / 2, 40960);
+        for (uint32_t thread = 0; thread < 2; thread++) {
+            uint64_t addr = HEAP + (thread + 1ul) * ARRAY + sizeof copies / 4;
+            feed_burst(&f, (struct burst_of){.thread = thread, .addr = addr + i * 64ul, .stack = CHAIN});
+            feed_long_burst(&f, (struct long_of){.thread = thread,
+                                                 .number = i,
+                                                 .addr = addr,
+                                                 .size = sizeof copies / 2,
+                                                 .process_ns = (20 * i + 10 * (thread + 1ul)) * MS});
+        }
     }
-    flow_finish(f.flow);
+    feeding_build(&f);
     unsigned variables = 0;
     for (uint32_t i = 0; i < flow_object_count(f.flow); i++)
         variables += flow_object_thread_local(flow_object(f.flow, i));
     assert_int_equal(variables, 2);
-    struct traffic *traffic = traffic_make(f.flow);
+    struct traffic *traffic = traffic_make(f.flow, CACHE);
     struct demand *demand = demand_make(f.flow, traffic, &err);
     assert_non_null(demand);
     assert_int_equal(demand->object_count, 1);
@@ -242,7 +258,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(copies_of_a_variable_are_one),
         cmocka_unit_test(no_traffic),
-        cmocka_unit_test(too_few_pairs),
+        cmocka_unit_test(too_few),
         cmocka_unit_test(side_by_side),
         cmocka_unit_test(one_after_the_other),
         cmocka_unit_test(neighbours),

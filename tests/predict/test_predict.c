@@ -228,60 +228,6 @@ static void shared_by_all(void **state)
     demand_free(demand);
 }
 
-/* Bytes that are not known: none at best, a core's bandwidth at worst, and as many as in the rest of the time. */
-static void what_is_not_known(void **state)
-{
-    (void)state;
-    struct demand *demand = demand_of(NODES * CPUS, 1);
-    for (uint32_t i = 0; i < NODES * CPUS; i++)
-        add_thread(demand, i, 3 * GB, false);
-    array_each (&demand->cells, struct demand_cell, cell)
-        cell->unknown_s = cell->most_s = 0.5 / CELLS;
-    struct prediction as_is = once(demand, PLACING_AS_IS);
-    near(as_is.time_s[ASSUME_LIKELY], 3.2); /* 6 GB for each */
-    near(as_is.low, 1.6);
-    assert_true(as_is.high >= 32 * 9 / 60.0);
-    array_each (&demand->cells, struct demand_cell, cell) { /* the rest of the time is next to nothing */
-        cell->unknown_s = 0.99 / CELLS;
-        cell->most_s = 0.01 / CELLS;
-    }
-    as_is = once(demand, PLACING_AS_IS);
-    assert_true(as_is.time_s[ASSUME_LIKELY] <= as_is.time_s[ASSUME_WORST]);
-    array_each (&demand->cells, struct demand_cell, cell) {
-        cell->unknown_s = cell->most_s = 0.5 / CELLS;
-        cell->home = -1;
-    }
-    as_is = once(demand, PLACING_AS_IS);
-    near(as_is.time_s[ASSUME_LIKELY], 1);     /* anywhere */
-    assert_true(as_is.high >= 32 * 9 / 60.0); /* all on one node */
-    demand_free(demand);
-}
-
-/* Unknown accesses of which few can be of lines from memory, all of them of other nodes: a line takes as long as 5.33 accesses, and
- * of half of the time x lines an access are 5.33 x / (1 + 4.33 x) of the time at most. What is near its thread hides nothing of that. */
-static void what_is_not_known_at_most(void **state)
-{
-    (void)state;
-    const double longer = 64 / 12.0, shares[] = {0.02, 0.2, 1};
-    for (unsigned i = 0; i < 3; i++) {
-        double x = 0.5 * shares[i], added = longer * x / (longer * x + 1 - x) * (150 / 90.0 - 1);
-        struct demand *demand = demand_of(NODES, 1);
-        add_thread(demand, 1, 0, false);
-        for (unsigned k = 0; k < CELLS; k++) {
-            struct demand_cell *cell = &demand->cells.items[k];
-            cell->home = k % 2 ? 1 : 0;
-            cell->unknown_s = 1.0 / CELLS;
-            cell->most_s = (k % 2 ? 1 : shares[i]) / CELLS;
-        }
-        struct prediction as_is = once(demand, PLACING_AS_IS), users = once(demand, PLACING_USERS);
-        near(as_is.time_s[ASSUME_REMOTE] - 1, added);
-        near(as_is.time_s[ASSUME_LIKELY], 1);
-        near(users.time_s[ASSUME_REMOTE], 1);
-        near(users.time_s[ASSUME_WORST], 1);
-        demand_free(demand);
-    }
-}
-
 /* Bytes without a known home cost the same under every placement and assumption: what is not known of the placement that there is
  * makes none of the others better. */
 static void homes_that_are_not_known(void **state)
@@ -382,8 +328,6 @@ int main(void)
         cmocka_unit_test(more_threads_than_cpus),
         cmocka_unit_test(who_ends_makes_room),
         cmocka_unit_test(shared_by_all),
-        cmocka_unit_test(what_is_not_known),
-        cmocka_unit_test(what_is_not_known_at_most),
         cmocka_unit_test(homes_that_are_not_known),
         cmocka_unit_test(names),
     };

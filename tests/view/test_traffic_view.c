@@ -116,8 +116,8 @@ static void samples_alone(void **state)
         "node 1 3.20 unknown");
     f = sampled("pebs", SAMPLES, NULL);
     HAS(shown(&f, true), "\"traffic_source\": \"data-sources\"", "\"at_least\": true", "\"silence\": null",
-        "\"hidden\": null", "\"node\": 0", "\"write_bytes_s\": null, \"counted\": false",
-        "\"node\": 1, \"read_bytes_s\": null", "\"memory\": { \"counters\": null, \"reason\": null");
+        "\"node\": 0", "\"write_bytes_s\": null, \"counted\": false", "\"node\": 1, \"read_bytes_s\": null",
+        "\"memory\": { \"counters\": null, \"reason\": null");
 }
 
 static void beside_counters(void **state)

@@ -100,7 +100,7 @@ export class Overview implements View {
         h("strong", null, finding.name), where ? h("code", { class: "where" }, where) : null,
         h("span", { class: "grow" }),
         finding.share_of_remote !== undefined ? h("span", { class: "measure" }, h("b", null, percent(finding.share_of_remote)), " of remote") : null,
-        finding.predicted ? h("span", { class: "measure" }, h("b", null, finding.predicted)) : finding.lost_time_share !== undefined && finding.lost_time_share > 0 ? h("span", { class: "measure" }, "≤ ", h("b", null, percent(finding.lost_time_share)), " of run time") : null,
+        finding.then ? h("span", { class: "measure" }, h("b", null, finding.then)) : finding.lost_time_share !== undefined && finding.lost_time_share > 0 ? h("span", { class: "measure" }, "≤ ", h("b", null, percent(finding.lost_time_share)), " of run time") : null,
         finding.confidence !== undefined ? h("span", { class: "measure", title: "By the number of bursts of samples behind it" }, percent(finding.confidence), " sure") : null),
       finding.text ? h("p", null, `${sentence(finding.text)}${/[.!?]$/.test(finding.text) ? "" : "."}`) : null,
       finding.evidence && finding.evidence !== finding.text ? h("p", { class: "evidence" }, finding.evidence) : null,

@@ -20,11 +20,12 @@ enum {
     FIRST_NS = 50000000, /* of the process's CPU time, before its first */
     LEAST_NS = 2000000,  /* that a burst takes, at most: this, ... */
     MOST_NS = 80000000,  /* ... but no more than a user would notice, ... */
-    PARTS = 8,           /* ... and of what the budget has allowed so far one part in so many */
+    PARTS = 6,           /* ... and of what the budget has allowed so far one part in so many */
     LONGER = 4,          /* one burst in so many takes as many times as long: lines are used again after longer times */
-    BUDGET_PARTS = 4,    /* of the budget, the part of long bursts is one in so many */
+    BUDGET_PARTS = 2,    /* of the budget, long bursts have one part in so many; the short ones the rest */
     SHARE_MOST_PPM = 100000, /* of CPU time, whatever the budget: who is held up holds up others */
-    COUNT_PARTS = 8,         /* of its time, counting takes one part in so many */
+    COUNT_PARTS = 8,         /* of its time, counting what follows takes one part in so many at most ... */
+    COUNT_BEFORE = 32,       /* ... and counting before it such a part */
     SLICE_FIRST = 2000,      /* accesses: enough to meet the blocks of a loop, which are translated in it */
     SLICE_NEXT = 20000,      /* ... and to take many times as long as its begin and end */
     SLICE_LEAST = 5000,      /* accesses: what a shorter one takes is mostly its begin and end */
@@ -37,7 +38,7 @@ enum {
     STALE_NS = 300000000,    /* CPU time of the process after which another thread takes a paused burst's place */
 };
 
-enum phase { COUNTING, LOOKING, SENDING };
+enum phase { COUNTING, LOOKING, COUNTING_BEHIND, SENDING };
 
 /* Marks the breakpoint in siginfo. */
 static const char resume_mark;
@@ -63,7 +64,7 @@ static struct {
     uint32_t pause_ticks;
     uint64_t paused_at; /* ticked_ns */
     uint64_t limit_ns, began_ns, took_ns;
-    uint64_t slice, counted, counted_ns, spent_ns;
+    uint64_t slice, counted, counted_ns;
     uint32_t sent;
     struct event_long_burst burst;
 } bursts;
@@ -349,18 +350,22 @@ static void finish(struct agent_thread *self, enum long_end end)
 
 static void begin(struct agent_thread *self)
 {
-    bursts.took_ns = bursts.counted = bursts.counted_ns = bursts.spent_ns = 0;
+    bursts.took_ns = bursts.counted = bursts.counted_ns = 0;
     bursts.pauses = 0;
-    bursts.slice = SLICE_FIRST;
     bursts.phase = bursts.counts_last ? LOOKING : COUNTING;
     reuse_begin(bursts.times, account_random(self), bursts.limit_ns / LOOK_NS);
+}
+
+/* What looking leaves of a burst's time is for counting. */
+static uint64_t until_ns(void)
+{
+    return bursts.phase == COUNTING_BEHIND ? bursts.limit_ns : bursts.limit_ns - bursts.limit_ns / COUNT_PARTS;
 }
 
 static bool goes_on(struct agent_thread *self)
 {
     uint64_t pending = 0;
-    if (self->sampler.stop || attach_is_restricted() ||
-        bursts.took_ns + spent_since(bursts.began_ns) > bursts.limit_ns ||
+    if (self->sampler.stop || attach_is_restricted() || bursts.took_ns + spent_since(bursts.began_ns) > until_ns() ||
         atomic_load(&unwind_generation) != bursts.modules) /* what was translated may have been unloaded */
         return false;
     sys_call(SYS_rt_sigpending, &pending, sizeof(pending));
@@ -368,36 +373,47 @@ static bool goes_on(struct agent_thread *self)
     return !(pending & ~self->sampler.long_blocked & ~ticks);
 }
 
-/* Slices, each longer than the last, until they took long enough. The first is for translating, and one in which more had to be
- * translated does not count. Then as many accesses again at random, since a tick finds what is slow: it comes by time, not by
- * accesses. False: something must run by itself. */
-static bool count_accesses(struct agent_thread *self, ucontext_t *context, bool fresh)
+/* Slices, each longer than the last, until they took long enough or had enough accesses. The first is for translating, and one in which
+ * more had to be translated does not count. False: something must run by itself. */
+static bool count_slices(struct agent_thread *self, ucontext_t *context, struct step_long *run, uint64_t most_ns,
+                         uint64_t most)
 {
-    struct step_long run = {.fresh = fresh};
-    uint64_t most_ns = bursts.limit_ns / COUNT_PARTS;
-    while (bursts.counted_ns < most_ns && bursts.spent_ns < 2 * most_ns) {
+    uint64_t counted_ns = 0, counted = 0, spent_ns = 0;
+    while (counted_ns < most_ns && spent_ns < 2 * most_ns && counted < most) {
         uint64_t began = clock_ns(CLOCK_THREAD_CPUTIME_ID);
-        run.most = bursts.slice;
-        if (!step_long_run(self, context, &run))
+        run->most = bursts.slice;
+        if (!step_long_run(self, context, run))
             return false;
         uint64_t took = spent_since(began);
-        bool warm = run.translated < SLICE_NEW;
-        run.fresh = false;
-        bursts.spent_ns += took;
-        if (warm && run.accesses >= SLICE_LEAST) {
-            bursts.counted += run.accesses;
+        bool warm = run->translated < SLICE_NEW;
+        run->fresh = false;
+        spent_ns += took;
+        if (warm && run->accesses >= SLICE_LEAST) {
+            counted += run->accesses;
+            counted_ns += took;
+            bursts.counted += run->accesses;
             bursts.counted_ns += took;
         }
-        if (run.end != LONG_ENOUGH || !goes_on(self))
+        if (run->end != LONG_ENOUGH || !goes_on(self))
             return false;
-        uint64_t remaining = bursts.counted_ns < most_ns ? most_ns - bursts.counted_ns : 0;
+        uint64_t remaining = counted_ns < most_ns ? most_ns - counted_ns : 0;
         if (remaining > SLICE_NS)
             remaining = SLICE_NS;
-        uint64_t fits = run.accesses * remaining / (took + 1);
+        uint64_t fits = run->accesses * remaining / (took + 1);
         bursts.slice = bursts.slice < SLICE_NEXT ? SLICE_NEXT : warm ? 2 * bursts.slice : bursts.slice;
         if (warm && bursts.slice > fits)
             bursts.slice = fits > SLICE_NEXT ? fits : SLICE_NEXT;
     }
+    return true;
+}
+
+/* A little, then as many accesses again at random, since a tick finds what is slow: it comes by time, not by accesses. */
+static bool count_before(struct agent_thread *self, ucontext_t *context, bool fresh)
+{
+    struct step_long run = {.fresh = fresh};
+    bursts.slice = SLICE_FIRST;
+    if (!count_slices(self, context, &run, bursts.limit_ns / COUNT_BEFORE, UINT64_MAX))
+        return false;
     uint64_t skip = account_random(self) % (bursts.counted + 1);
     bursts.phase = LOOKING;
     while (skip > 0) {
@@ -407,6 +423,16 @@ static bool count_accesses(struct agent_thread *self, ucontext_t *context, bool 
         skip = skip > run.accesses ? skip - run.accesses : 0;
     }
     return true;
+}
+
+/* As many accesses as were looked at, right behind them: programs go from one loop to another within milliseconds, and each has a
+ * speed of its own. */
+static void count_behind(struct agent_thread *self, ucontext_t *context)
+{
+    struct step_long run = {0};
+    bursts.phase = COUNTING_BEHIND;
+    bursts.slice = SLICE_NEXT;
+    count_slices(self, context, &run, bursts.limit_ns / COUNT_PARTS, bursts.times->now);
 }
 
 /* Goes on behind what must run by itself. */
@@ -445,9 +471,11 @@ void long_run(struct agent_thread *self, ucontext_t *context)
     uint32_t modules = atomic_load(&unwind_generation);
     struct step_long run = {.times = bursts.times, .goes_on = goes_on, .fresh = !again || modules != bursts.modules};
     bursts.modules = modules;
-    bool whole = ready && (bursts.phase == LOOKING || count_accesses(self, context, run.fresh));
+    bool whole = ready && (bursts.phase == LOOKING || count_before(self, context, run.fresh));
     bool ran = whole && step_long_run(self, context, &run);
     bool enough = ran && run.end == LONG_ENOUGH;
+    if (enough)
+        count_behind(self, context);
     bursts.took_ns += spent_since(began_ns);
     if (!ready)
         release();

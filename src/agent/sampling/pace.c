@@ -102,8 +102,7 @@ static bool begins_by_timer(void)
 {
     const struct wire_config *config = &agent_region->config;
     uint64_t blocked = 0;
-    if (config->tick_ns < TIMER_NS || !config->budget_ppm ||
-        config->flags & (WIRE_TICK_TIMER_ONLY | WIRE_JOINED))
+    if (config->tick_ns < TIMER_NS || !config->budget_ppm || config->flags & (WIRE_TICK_TIMER_ONLY | WIRE_JOINED))
         return false;
     sys_call(SYS_rt_sigprocmask, SIG_BLOCK, NULL, &blocked, sizeof(blocked));
     return !(blocked & 1ull << (signals_timer_signal() - 1));

@@ -203,15 +203,6 @@ static void put_nodes_behind(struct judging *judging)
     }
 }
 
-/* What is remote of the bytes that come from memory: what caches answer is not. */
-static void count_bytes(struct findings *findings)
-{
-    const struct flow_stream *ignored;
-    const struct flow *flow = findings->facts->flow;
-    findings->traffic = flow_streams(flow, &ignored) > 0 ? traffic_make(flow) : NULL;
-    findings->remote_bytes = findings->traffic ? traffic_remote_share(findings->traffic) : -1;
-}
-
 struct findings *findings_make_with(const struct facts *facts, const struct pattern_row *const *rows, unsigned count)
 {
     static const struct finding_place *const places[] = {&on_subject, &on_node, &on_thread, &on_process, &on_run};
@@ -220,7 +211,7 @@ struct findings *findings_make_with(const struct facts *facts, const struct patt
         .findings = findings, .facts = facts, .rows = rows, .row_count = count, .sources = sources_new()};
     findings->facts = facts;
     findings->texts = strtab_new();
-    count_bytes(findings);
+    findings->remote_bytes = -1;
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
         places[i]->each(&judging);
         array_sort(&findings->items, by_weight); /* what is judged next may name the worst so far */

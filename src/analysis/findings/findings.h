@@ -64,10 +64,10 @@ struct findings_bounds {
 
 extern const struct findings_bounds findings_bounds;
 
-/* How many times as long the program runs as it would with its memory placed better. */
-struct run_time {
-    double factor;    /* 0: not known */
-    double low, high; /* high 0: what it is at most is not known */
+/* What the memory or the link that is asked for most is asked for, of what it can deliver; bytes a second. */
+struct asked {
+    double asked, low, high; /* 0: not known */
+    double can;
 };
 
 enum matters {
@@ -96,14 +96,14 @@ struct finding {
     const char *function, *file;
     uint32_t line;
     uint64_t remote_samples;
-    double share_of_remote;     /* of all remote samples, 0 to 1 */
-    double lost_time_share;     /* of the program's time, estimated; gain says under which assumption */
-    double confidence;          /* 0 to 1: the smallest of the claims it rests on (claim.h) */
-    uint64_t bursts;            /* behind it */
-    const char *evidence;       /* one or two numbers in a sentence */
-    const char *gain;           /* what the first advice would win, and the assumption */
-    struct run_time predicted;  /* against a run with the first advice followed, on findings.machine (src/predict) */
-    const char *predicted_text; /* the same as a phrase; NULL: not known */
+    double share_of_remote; /* of all remote samples, 0 to 1 */
+    double lost_time_share; /* of the program's time, estimated; gain says under which assumption */
+    double confidence;      /* 0 to 1: the smallest of the claims it rests on (claim.h) */
+    uint64_t bursts;        /* behind it */
+    const char *evidence;   /* one or two numbers in a sentence */
+    const char *gain;       /* what the first advice would win, and the assumption */
+    struct asked then;      /* with the first advice followed, on findings.machine (src/predict) */
+    const char *then_text;  /* the same as a phrase; NULL: not known, or no less than now */
     array_of(struct advice) advice, against;
 };
 
@@ -127,14 +127,18 @@ struct findings {
     double remote_time_share, remote_time_bound; /* estimated share of time in remote latency; the bound */
     double remote_time_low, remote_time_high;    /* its interval, at 90% */
     const char *verdict;                         /* the sentence */
-    const char *machine;     /* of whose model the sentence and what is predicted are; NULL: of this one */
+    const char *machine;                         /* on whose model it is judged; NULL: none is known */
     enum matters matters;    /* the placement of memory; with a bandwidth that is not known nothing is harmless */
     struct traffic *traffic; /* of the recording; NULL where it has none */
     double
         remote_bytes; /* of the bytes from memory, the share from other nodes than the thread's; negative: not known */
-    struct run_time run_time; /* as it is, against one with every page near its threads, or as `against` says */
-    const char
-        *against; /* "first-touch-by-users", "interleave", or "advice": as all findings advise. NULL: not predicted */
+    double bytes, bytes_low, bytes_high; /* between caches and memory, a second; 0 without `traffic` */
+    const char *grade;                   /* of `asked`: "under", "near", "over"; NULL: not known */
+    const char *
+        bottleneck; /* "memory of node 0", "link from node 1 to node 0", "latency of remote memory"; NULL: none is known */
+    struct asked asked;
+    struct asked then;   /* under another placement: ... */
+    const char *against; /* "first-touch-by-users", "interleave", or "advice": as all findings advise; NULL: none */
 };
 
 struct findings *findings_make(const struct facts *facts);

@@ -71,41 +71,29 @@ static void judge_untimed(struct findings *findings, double ratio)
                                       verdict, 100 * ratio, 100 * low, 100 * high, burst_count(findings), 100 * bound);
 }
 
-/* A share of run time as how many times as long the run is with it. */
-static double times(double share)
-{
-    return 1 / (1 - fmin(share, 0.99));
-}
-
 static const char *slows(struct findings *findings)
 {
     const struct facts *facts = findings->facts;
-    return findings_text(
-        findings,
-        "NUMA slows this program: remote memory costs %.0f%% to %.0f%% of run time, if no latency overlaps with work "
-        "(a remote access that misses the caches takes %.1f times as long as a local one, %s).",
-        100 * findings->remote_time_low, 100 * findings->remote_time_high, 1 + facts->remote_penalty,
-        facts->penalty_measured ? "as measured" : "estimated from the node distances");
+    return findings_text(findings,
+                         "NUMA slows this program: waiting for memory of other nodes takes %.0f%% to %.0f%% of its "
+                         "time (a remote access "
+                         "that misses the caches takes %.1f times as long as a local one, %s).",
+                         100 * findings->remote_time_low, 100 * findings->remote_time_high, 1 + facts->remote_penalty,
+                         facts->penalty_measured ? "as measured" : "estimated from the node distances");
 }
 
+/* What prefetching hides may use all the bandwidth there is: that is for who knows the bytes (src/predict). */
 static const char *slows_not(struct findings *findings, double ratio)
 {
-    const struct facts *facts = findings->facts;
-    const struct flow_stream *ignored;
-    double high = findings_at_most(findings->remote_time_high), bound = 100 * findings->remote_time_bound;
-    if (ratio < NEXT_TO_NOTHING)
-        return findings_text(findings,
-                             "NUMA is not what slows this program: %.1f%% of its accesses are remote; remote memory "
-                             "costs at most %.1f%% of run time (threshold: %.0f%%).",
-                             100 * ratio, high, bound);
-    findings->matters = MATTERS_UNDECIDED; /* what prefetching hides may use all the bandwidth there is */
-    return findings_text(findings,
-                         "Latency of remote memory costs at most %.1f%% of run time (threshold: %.0f%%), because "
-                         "caches and prefetching serve most of the remote accesses. This counts latency only: %s.",
-                         high, bound,
-                         flow_streams(facts->flow, &ignored)
-                             ? "for what bandwidth costs, name a machine (numalens report --machine)"
-                             : "what bandwidth costs was not recorded (numalens record --traffic)");
+    findings->matters = ratio < NEXT_TO_NOTHING ? MATTERS_NOT : MATTERS_UNDECIDED;
+    return findings_text(
+        findings,
+        "%s: %.1f%% of its accesses are remote, and waiting for them takes %.1f%% to %.1f%% of its time "
+        "(threshold: %.0f%%).",
+        ratio < NEXT_TO_NOTHING ? "NUMA is not what slows this program"
+                                : "Latency of remote memory is not what slows this program",
+        100 * ratio, 100 * findings->remote_time_low, 100 * findings->remote_time_high,
+        100 * findings->remote_time_bound);
 }
 
 void findings_judge_whole(struct findings *findings)
@@ -122,8 +110,6 @@ void findings_judge_whole(struct findings *findings)
                                                   : "The home nodes of the pages are not known, so no placement can be "
                                                     "judged.";
         findings->matters = facts->node_count < 2 ? MATTERS_NOT : MATTERS_UNDECIDED;
-        if (facts->node_count < 2)
-            findings->run_time = (struct run_time){1, 1, 1};
         return;
     }
     if (!facts->timed) {
@@ -131,10 +117,6 @@ void findings_judge_whole(struct findings *findings)
         return;
     }
     findings->numa_bound = findings->remote_time_share >= findings->remote_time_bound;
-    bool hardly = ratio < NEXT_TO_NOTHING; /* else bandwidth may cost more than latency, and is not known here */
-    findings->run_time = (struct run_time){.factor = times(findings->remote_time_share),
-                                           .low = times(findings->remote_time_low),
-                                           .high = hardly ? times(findings->remote_time_high) : 0};
     findings->matters = findings->remote_time_low >= findings->remote_time_bound   ? MATTERS
                         : findings->remote_time_high < findings->remote_time_bound ? MATTERS_NOT
                                                                                    : MATTERS_UNDECIDED;
@@ -144,12 +126,12 @@ void findings_judge_whole(struct findings *findings)
         findings->verdict = slows_not(findings, ratio);
     } else {
         findings->decided = false;
-        findings->verdict =
-            findings_text(findings,
-                          "Undecided whether NUMA slows this program: remote memory costs %.1f%% to %.1f%% of run "
-                          "time, from %s, and the threshold is %.0f%%; %.1f%% of the accesses are remote.",
-                          100 * findings->remote_time_low, 100 * findings->remote_time_high, burst_count(findings),
-                          100 * findings->remote_time_bound, 100 * ratio);
+        findings->verdict = findings_text(
+            findings,
+            "Undecided whether NUMA slows this program: waiting for memory of other nodes takes %.1f%% to "
+            "%.1f%% of its time, from %s, and the threshold is %.0f%%; %.1f%% of the accesses are remote.",
+            100 * findings->remote_time_low, 100 * findings->remote_time_high, burst_count(findings),
+            100 * findings->remote_time_bound, 100 * ratio);
     }
 }
 
@@ -169,7 +151,7 @@ const char *findings_record_more(struct findings *findings, double factor)
     return findings_text(
         findings, "numalens record -F %lu --budget %.0f%s%s%s%s -- %s",
         (unsigned long)claim_rounded(hz < MOST_HZ ? hz : MOST_HZ), percent < MOST_PERCENT ? percent : MOST_PERCENT,
-        trace_session_get(session, "traffic") ? " --traffic" : "",
+        trace_session_get(session, "traffic") ? "" : " --no-traffic",
         !simulated ? ""
         : machine  ? " --machine '"
                    : " --topology '",

@@ -7,11 +7,11 @@
 #include <math.h>
 #include <string.h>
 
-/* Standard errors by the jackknife: bursts are assigned to so many groups, and each is omitted once. */
+/* Standard errors by the jackknife: bursts are assigned to so many groups, or as many as there are bursts, and each is omitted once. */
 enum { GROUPS = 8 };
 
 /* The bursts that must be as long as it takes to fill a cache: fewer show nothing of it. */
-enum { LONGEST = 3 };
+enum { LONGEST = 2 };
 
 struct burst {
     uint32_t thread, number, group;
@@ -34,7 +34,8 @@ struct reuse {
     array_of(struct burst) bursts;
     array_of(struct row) rows; /* by subject */
     double rate, seconds;
-    uint32_t looked;
+    uint32_t looked, groups;
+    double stands_for[GROUPS + 1];      /* ns of CPU time: all but group k; then all */
     struct reuse_curve all[GROUPS + 1]; /* without group k; then of all */
     struct reuse_counts counts[GROUPS]; /* of all subjects, by group */
     double known_lines;
@@ -62,6 +63,40 @@ static int by_subject(const void *left, const void *right)
     return a->burst < b->burst ? -1 : a->burst > b->burst;
 }
 
+struct tails {
+    const struct flow *flow;
+    const uint64_t *last;   /* long burst of a process, its time */
+    uint64_t *before, *all; /* ticks of a process: up to that, and in all */
+};
+
+static void count_tick(void *context, const struct flow_access *access)
+{
+    struct tails *tails = context;
+    if (!(access->flags & SAMPLE_FIRST) || access->thread >= flow_thread_count(tails->flow))
+        return;
+    uint32_t process = flow_thread(tails->flow, access->thread)->process;
+    tails->all[process]++;
+    tails->before[process] += access->time <= tails->last[process];
+}
+
+/* A process goes on after its last long burst. Ticks come by CPU time: by these its bursts stand for that, too. */
+static void stretch(struct reuse *reuse, const uint64_t *last)
+{
+    size_t count = flow_process_count(reuse->flow) + 1;
+    struct tails tails = {reuse->flow, last, mem_zalloc(count * sizeof(uint64_t)),
+                          mem_zalloc(count * sizeof(uint64_t))};
+    struct error ignored = {0}; /* the flow has read them all before */
+    flow_each_access(reuse->flow, count_tick, &tails, &ignored);
+    array_each (&reuse->bursts, struct burst, burst) {
+        uint32_t process = flow_thread(reuse->flow, burst->thread)->process;
+        if (tails.before[process])
+            burst->process_ns =
+                (uint64_t)((double)burst->process_ns * (double)tails.all[process] / (double)tails.before[process]);
+    }
+    free(tails.before);
+    free(tails.all);
+}
+
 /* Each burst stands for the CPU time of its process from the one before it to itself. */
 static void take_bursts(struct reuse *reuse)
 {
@@ -73,6 +108,7 @@ static void take_bursts(struct reuse *reuse)
         memcpy(sorted, rows, count * sizeof *sorted);
     qsort(sorted, count, sizeof *sorted, by_process_time);
     uint64_t *last = mem_zalloc((flow_process_count(reuse->flow) + 1) * sizeof *last);
+    uint64_t *last_time = mem_zalloc((flow_process_count(reuse->flow) + 1) * sizeof *last_time);
     for (size_t i = 0; i < count; i++) {
         const struct event_long_burst *event = &sorted[i].event;
         const struct flow_thread *thread = flow_thread(reuse->flow, sorted[i].thread);
@@ -88,9 +124,13 @@ static void take_bursts(struct reuse *reuse)
                               .accesses = event->accesses,
                               .rate = event->counted_ns ? (double)event->counted / (double)event->counted_ns : 0};
         *before = event->process_ns;
+        last_time[thread->process] = sorted[i].time;
         array_push(&reuse->bursts, burst);
     }
     reuse->rate = counted_ns > 0 ? counted / counted_ns : 0;
+    reuse->groups = reuse->looked < GROUPS ? reuse->looked : GROUPS;
+    stretch(reuse, last_time);
+    free(last_time);
     array_sort(&reuse->bursts, by_thread_and_number);
     free(last);
     free(sorted);
@@ -196,6 +236,8 @@ struct reuse *reuse_make(const struct flow *flow)
             add(&reuse->counts[burst->group], row, burst->weight);
     }
     array_each (&reuse->bursts, const struct burst, burst) {
+        for (unsigned k = 0; k <= GROUPS; k++)
+            reuse->stands_for[k] += k == burst->group ? 0 : (double)burst->process_ns;
         reuse->counts[burst->group].at_once += ((double)burst->accesses - burst->followed) * burst->weight;
         reuse->counts[burst->group].bursts++;
     }
@@ -291,21 +333,26 @@ static double misses(const struct reuse *reuse, const struct reuse_counts *group
     if (accesses <= 0)
         return 0;
     reuse_curve_make(&curve, sum, &reuse->all[without]);
-    return accesses * reuse_curve_at(&curve, time) * (without < GROUPS ? (double)GROUPS / (GROUPS - 1) : 1);
+    return accesses * reuse_curve_at(&curve, time) *
+           (reuse->stands_for[without] > 0 ? reuse->stands_for[GROUPS] / reuse->stands_for[without] : 0);
 }
 
 struct spread {
     double value, without[GROUPS];
 };
 
-static double error_of(const struct spread *spread)
+/* Of few groups as much more as Student's interval is wider than two standard errors, at 95%. */
+static double error_of(const struct reuse *reuse, const struct spread *spread)
 {
-    double mean = 0, sum = 0;
-    for (unsigned k = 0; k < GROUPS; k++)
-        mean += spread->without[k] / GROUPS;
-    for (unsigned k = 0; k < GROUPS; k++)
+    static const double student[GROUPS + 1] = {0, 0, 12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36};
+    double mean = 0, sum = 0, groups = reuse->groups;
+    if (reuse->groups < 2)
+        return INFINITY;
+    for (unsigned k = 0; k < reuse->groups; k++)
+        mean += spread->without[k] / groups;
+    for (unsigned k = 0; k < reuse->groups; k++)
         sum += (spread->without[k] - mean) * (spread->without[k] - mean);
-    return sqrt(sum * (GROUPS - 1) / GROUPS);
+    return sqrt(sum * (groups - 1) / groups) * student[reuse->groups] / 2;
 }
 
 static int by_bytes(const void *left, const void *right)
@@ -349,13 +396,15 @@ void reuse_ask(const struct reuse *reuse, double bytes, struct reuse_answer *ans
             }
         }
         array_push(&answer->objects,
-                   (struct reuse_object){.object = first->object,
-                                         .site = first->subject >> 32 ? FLOW_NONE : (uint32_t)first->subject,
-                                         .bursts = subject->bursts,
-                                         .accesses = subject->accesses / reuse->seconds,
-                                         .bytes = {read.value, written.value, error_of(&read), error_of(&written)}});
+                   (struct reuse_object){
+                       .object = first->object,
+                       .site = first->subject >> 32 ? FLOW_NONE : (uint32_t)first->subject,
+                       .bursts = subject->bursts,
+                       .accesses = subject->accesses / reuse->seconds,
+                       .bytes = {read.value, written.value, error_of(reuse, &read), error_of(reuse, &written)}});
     }
-    answer->all = (struct reuse_bytes){all_read.value, all_written.value, error_of(&all_read), error_of(&all_written)};
+    answer->all = (struct reuse_bytes){all_read.value, all_written.value, error_of(reuse, &all_read),
+                                       error_of(reuse, &all_written)};
     array_sort(&answer->objects, by_bytes);
     free(sum);
     free(subject);

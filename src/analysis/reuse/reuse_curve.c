@@ -3,8 +3,8 @@
 
 #include <math.h>
 
-/* Of its own at risk, and bursts: below, the curve of all shows more. What a few accesses show is well known from one burst already. */
-enum { FEWEST = 8, NEAR_TIME = 2000 };
+/* What the curve of all is worth beside its own, in rows of its own at risk: where fewer are left, it shows more. */
+enum { PRIOR_ROWS = 4 };
 
 static double width(unsigned bin)
 {
@@ -20,13 +20,11 @@ void reuse_curve_make(struct reuse_curve *curve, const struct reuse_counts *coun
         if (counts->used[bin] + counts->at_least[bin] > 0)
             curve->last = bin;
     }
-    double fewest = FEWEST * at_risk / (counts->rows + 1);
+    double prior = all && counts->rows ? PRIOR_ROWS * at_risk / counts->rows : 0;
     for (unsigned bin = 0; bin < REUSE_BINS; bin++) {
         double ended = counts->used[bin] + (bin == 1 ? counts->at_once : 0), risk = at_risk - counts->at_least[bin] / 2;
-        double hazard = risk > 0 && ended > 0 ? fmin(1, ended / risk) : 0;
-        bool few = at_risk < fewest || (counts->bursts < FEWEST && reuse_bin_time(bin) > NEAR_TIME);
-        if (all && few)
-            hazard = all->hazard[bin];
+        double expected = prior > 0 ? prior * all->hazard[bin] : 0;
+        double hazard = fmax(risk, 0) + prior > 0 ? fmin(1, (ended + expected) / (fmax(risk, 0) + prior)) : 0;
         double before = survival;
         survival *= 1 - hazard;
         at_risk -= ended + counts->at_least[bin];

@@ -23,7 +23,7 @@ struct reuse_curve {
     double lines;                /* footprint at its end */
 };
 
-/* Where few are left of its own, or few bursts had any, the curve of `all` is followed (NULL: it is that itself). */
+/* Where few are left of its own, the curve of `all` is followed (NULL: it is that itself). */
 void reuse_curve_make(struct reuse_curve *curve, const struct reuse_counts *counts, const struct reuse_curve *all);
 
 /* The time, in bins and parts of one, at which the footprint is `lines`; at most the last that is known. */

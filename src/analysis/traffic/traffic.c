@@ -1,230 +1,153 @@
 /* See traffic.h.
  *
- * 1. Rows are put in order of thread and burst; in each burst, instructions that go over the same lines are found
- *    (traffic_bursts.c).
- * 2. A key is an instruction, in one direction, of one thread, in one object: over all bursts it gets the share of its lines
- *    that memory serves, and its speed while it runs (traffic_keys.c).
- * 3. Speed, times the share of the thread's bursts in which it was met, times the thread's CPU time: bytes. They go to the
- *    key's object and thread, and to pairs of nodes as often as it was seen between them. */
+ * Bytes of an object come from reuse times (analysis/reuse). Its samples share them out: each stands for as much as the others, and
+ * what is written back is the stores'. Whatever can be said of samples can so be said of bytes: threads, nodes, functions, times. */
 #include "analysis/traffic/traffic.h"
 
-#include "base/units.h"
-#include "analysis/traffic/traffic_keys.h"
+#include "analysis/reuse/reuse.h"
 #include "analysis/traffic/traffic_make.h"
+#include "base/units.h"
 #include "topology/calibration.h"
 #include "trace/session.h"
 
 #include <math.h>
 #include <string.h>
 
-const struct traffic_rules traffic_rules = {.pairs = 20,
-                                            .probes = 3,
-                                            .confirmed = 0.25,
-                                            .floor = 0.02,
-                                            .most_wrapped = 0.4,
-                                            .most_reentered = 0.5,
-                                            .spread = 0.8,
-                                            .covered = 0.5,
-                                            .behind = 8,
-                                            .line_use_error = 0.2,
-                                            .least_line_use = 0.4,
-                                            .cached = 0.1,
-                                            .memory = 0.9,
-                                            .bound = 0.65,
-                                            .samples = 20,
-                                            .lines = 20,
-                                            .fewest_lines = 8,
-                                            .around = 8};
+const struct traffic_rules traffic_rules = {
+    .bursts = 5, .cached = 0.001, .samples = 20, .lines = 20, .fewest_lines = 8, .memory = 0.9};
 
-static int by_burst(const void *left, const void *right)
+/* Threads that take turns with others count as running where they have this part of what the busiest has. */
+static const double runs = 0.1;
+
+struct summing {
+    struct traffic *traffic;
+    struct traffic_thread *threads; /* by the flow's numbers */
+    size_t thread_count;
+    uint64_t samples, unmet;
+};
+
+bool traffic_is_recorded(const struct flow *flow)
 {
-    const struct flow_stream *a = *(const struct flow_stream *const *)left,
-                             *b = *(const struct flow_stream *const *)right;
-    if (a->thread != b->thread)
-        return a->thread < b->thread ? -1 : 1;
-    if (a->event.burst != b->event.burst)
-        return a->event.burst < b->event.burst ? -1 : 1;
-    return a < b ? -1 : a > b;
+    const struct flow_long_burst *ignored;
+    return flow_long_bursts(flow, &ignored) > 0;
 }
 
-/* A thread's bursts, and how much of its time they stand for: as a rule all of it. */
-static void count_thread(struct traffic_work *work, size_t from, size_t to, uint32_t bursts, uint32_t pairs)
+struct traffic *traffic_new(const struct flow *flow)
 {
-    const struct flow_stream *first = work->rows.items[from], *last = work->rows.items[to - 1];
-    double between = (double)(last->event.user_ns - first->event.user_ns) * 1e-9;
-    bool whole = last->event.user_ns >= first->event.user_ns && bursts > 1;
-    array_push(&work->traffic->threads, (struct traffic_thread){.thread = first->thread,
-                                                                .bursts = bursts,
-                                                                .pairs = pairs,
-                                                                .user_s = whole ? between * bursts / (bursts - 1) : 0});
-    work->traffic->bursts += bursts;
-    work->traffic->pairs += pairs;
+    struct traffic *traffic = mem_zalloc(sizeof *traffic);
+    const struct trace_session *session = flow_session(flow);
+    const char *requested = session ? trace_session_get(session, "traffic") : NULL;
+    traffic->flow = flow;
+    traffic->requested = requested != NULL;
+    traffic->possible = requested && strcmp(requested, "no") != 0;
+    traffic->node_count = flow_topology(flow)->node_count;
+    traffic->seconds = (double)(flow_end(flow) - flow_start(flow)) * 1e-9;
+    size_t nodes = traffic->node_count + 1, objects = flow_object_count(flow) + 1, sites = flow_site_count(flow) + 1;
+    traffic->node_pairs = mem_zalloc(nodes * nodes * sizeof *traffic->node_pairs);
+    traffic->node_read = mem_zalloc(nodes * sizeof *traffic->node_read);
+    traffic->node_written = mem_zalloc(nodes * sizeof *traffic->node_written);
+    traffic->by_object = mem_alloc(objects * sizeof *traffic->by_object);
+    traffic->by_site = mem_alloc(sites * sizeof *traffic->by_site);
+    memset(traffic->by_object, 0xff, objects * sizeof *traffic->by_object);
+    memset(traffic->by_site, 0xff, sites * sizeof *traffic->by_site);
+    return traffic;
 }
 
-static void split_bursts(struct traffic_work *work)
-{
-    size_t count = work->rows.count, thread_from = 0;
-    uint32_t bursts = 0, pairs = 0;
-    array_sort(&work->rows, by_burst);
-    array_reserve(&work->items, count + 1);
-    for (size_t from = 0, to; from < count; from = to) {
-        const struct flow_stream *row = work->rows.items[from];
-        bool empty = row->event.pc == 0, paired = false;
-        for (to = from; to < count && work->rows.items[to]->thread == row->thread &&
-                        work->rows.items[to]->event.burst == row->event.burst;
-             to++)
-            paired |= work->rows.items[to]->event.flags & STREAM_PAIRED;
-        if (!empty) {
-            array_push(&work->first, (uint32_t)work->items.count);
-            burst_items(work->traffic->flow, work->rows.items + from, (uint32_t)(to - from),
-                        work->items.items + work->items.count);
-            work->items.count += to - from;
-        }
-        bursts++;
-        pairs += paired;
-        if (to == count || work->rows.items[to]->thread != row->thread) {
-            count_thread(work, thread_from, to, bursts, pairs);
-            thread_from = to;
-            bursts = pairs = 0;
-        }
-    }
-    array_push(&work->first, (uint32_t)work->items.count);
-}
-
-void object_rows_begin(struct object_rows *rows, const struct flow *flow)
-{
-    size_t objects = flow_object_count(flow) + 1, sites = flow_site_count(flow) + 1;
-    rows->by_object = mem_alloc(objects * sizeof *rows->by_object);
-    rows->by_site = mem_alloc(sites * sizeof *rows->by_site);
-    memset(rows->by_object, 0xff, objects * sizeof *rows->by_object);
-    memset(rows->by_site, 0xff, sites * sizeof *rows->by_site);
-}
-
-void object_rows_end(struct object_rows *rows)
-{
-    free(rows->by_object);
-    free(rows->by_site);
-}
-
-struct traffic_bytes *object_rows_find(struct object_rows *rows, struct traffic *traffic, uint32_t object)
+static uint32_t *place_of(const struct traffic *traffic, uint32_t object)
 {
     uint32_t site = flow_object_site(traffic->flow, object);
-    uint32_t *place = site != FLOW_NONE ? &rows->by_site[site] : &rows->by_object[object];
+    return site != FLOW_NONE ? &traffic->by_site[site] : &traffic->by_object[object];
+}
+
+/* NULL: no long burst met it. */
+static struct traffic_object *row_of(const struct traffic *traffic, uint32_t object)
+{
+    if (object == FLOW_NONE)
+        return (struct traffic_object *)&traffic->nobody;
+    uint32_t at = *place_of(traffic, object);
+    return at != FLOW_NONE ? &traffic->objects.items[at] : NULL;
+}
+
+struct traffic_object *traffic_row(struct traffic *traffic, uint32_t object)
+{
+    uint32_t *place = place_of(traffic, object);
     if (*place == FLOW_NONE) {
         *place = (uint32_t)traffic->objects.count;
-        array_push(&traffic->objects, (struct traffic_object){.object = object, .site = site});
+        array_push(&traffic->objects,
+                   (struct traffic_object){.object = object, .site = flow_object_site(traffic->flow, object)});
     }
-    return &traffic->objects.items[*place].bytes;
+    return &traffic->objects.items[*place];
 }
 
-static void add_key(struct traffic_bytes *to, const struct traffic_key *key, const double *rates, double weight)
+bool traffic_bytes_of(const struct traffic *traffic, const struct flow_access *access, struct traffic_bytes *bytes)
 {
-    double accesses = weight * (double)key->accesses;
-    to->accesses += accesses;
-    if (key->share < 0)
+    if (traffic->source == TRAFFIC_DATA_SOURCES)
+        return traffic_sampled_bytes(traffic, access, bytes);
+    const struct traffic_object *row = row_of(traffic, access->object);
+    *bytes = (struct traffic_bytes){.samples = 1};
+    if (!row || row->bytes.samples == 0 || traffic->source != TRAFFIC_BURSTS)
+        return false;
+    double samples = (double)row->bytes.samples;
+    bytes->is_rated = true;
+    bytes->read = row->bytes.read / samples;
+    bytes->accesses = row->bytes.accesses / samples;
+    bytes->least = row->bytes.least / samples;
+    if (row->stores == 0)
+        bytes->written = row->bytes.written / samples;
+    else if (access->write)
+        bytes->written = row->bytes.written / (double)row->stores;
+    return true;
+}
+
+void traffic_add(struct traffic_bytes *to, const struct traffic_bytes *more)
+{
+    to->read += more->read;
+    to->written += more->written;
+    to->least += more->least;
+    to->accesses += more->accesses;
+    to->samples += more->samples;
+    to->known += more->known;
+    to->exposed += more->exposed;
+    to->cached += more->cached;
+    to->under_way += more->under_way;
+    to->lines += more->lines;
+}
+
+void traffic_place(struct traffic *traffic, const struct flow_access *access, const struct traffic_bytes *bytes)
+{
+    uint32_t nodes = traffic->node_count;
+    if (access->from < 0 || access->home < 0 || (uint32_t)access->from >= nodes || (uint32_t)access->home >= nodes) {
+        traffic->unplaced += traffic_total(bytes);
         return;
-    double exposed = key->own.timed ? traffic_share(key->own.slow, key->own.timed) : 0,
-           share = key->share > 0 ? key->share : 0;
-    if (exposed > share)
-        exposed = share;
-    to->known += accesses;
-    to->exposed += accesses * exposed;
-    to->hidden += accesses * (share - exposed);
-    to->cached += accesses * (1 - share);
-    to->rated += key->rated ? accesses : 0;
-    to->read += rates[0];
-    to->written += rates[1];
-    to->allocated += rates[2];
+    }
+    traffic->node_pairs[(uint32_t)access->from * nodes + (uint32_t)access->home] += traffic_total(bytes);
+    traffic->node_read[access->home] += bytes->read;
+    traffic->node_written[access->home] += bytes->written;
 }
 
-/* A cache may have answered what a prefetcher brought: only what is mostly memory's is known to be. */
-static void judge_sampled(const struct traffic *traffic, struct traffic_bytes *bytes)
+static void count_samples(void *context, const struct flow_access *access)
 {
-    const struct traffic_rules *rules = &traffic_rules;
-    bool all = bytes == &traffic->all;
-    bytes->is_rated = !traffic->sampled.by_spe && bytes->lines >= (all ? rules->lines : rules->fewest_lines) &&
-                      (all || traffic->all.is_rated);
-    bytes->rated = bytes->is_rated ? bytes->known : 0;
-    bytes->state =
-        bytes->accesses > 0 && bytes->exposed >= rules->memory * bytes->accesses ? TRAFFIC_MEMORY : TRAFFIC_UNKNOWN;
-}
-
-void traffic_judge(const struct traffic *traffic, struct traffic_bytes *bytes)
-{
-    const struct traffic_rules *rules = &traffic_rules;
-    if (traffic->source == TRAFFIC_DATA_SOURCES) {
-        judge_sampled(traffic, bytes);
+    struct summing *summing = context;
+    struct traffic_object *row = row_of(summing->traffic, access->object);
+    summing->samples++;
+    summing->unmet += !row;
+    if (access->thread < summing->thread_count && access->flags & SAMPLE_FIRST)
+        summing->threads[access->thread].bursts++;
+    if (!row)
         return;
-    }
-    double share = bytes->known > 0 ? (bytes->exposed + bytes->hidden) / bytes->known : 0;
-    bytes->is_rated = bytes->rated > 0 && bytes->rated >= rules->covered * bytes->accesses;
-    if (bytes->known <= 0 || bytes->known < rules->covered * bytes->accesses)
-        bytes->state = TRAFFIC_UNKNOWN;
-    else
-        bytes->state = share < rules->cached ? TRAFFIC_CACHED : share < rules->memory ? TRAFFIC_PARTLY : TRAFFIC_MEMORY;
+    row->bytes.samples++;
+    row->stores += access->write;
 }
 
-/* To pairs of nodes, as often as its bursts saw each. */
-static void place_key(struct traffic_work *work, const struct traffic_key *key, uint32_t from, const double *rates)
+static void share_out(void *context, const struct flow_access *access)
 {
-    struct traffic *traffic = work->traffic;
-    for (uint32_t i = from; i < from + key->bursts; i++) {
-        const struct flow_stream *row = work->items.items[work->order.items[i]].row;
-        double read = rates[0] / key->bursts, written = rates[1] / key->bursts;
-        if (row->from < 0 || row->home < 0 || (uint32_t)row->from >= traffic->node_count ||
-            (uint32_t)row->home >= traffic->node_count) {
-            traffic->unplaced += read + written;
-            continue;
-        }
-        traffic->node_pairs[(uint32_t)row->from * traffic->node_count + (uint32_t)row->home] += read + written;
-        traffic->node_read[row->home] += read;
-        traffic->node_written[row->home] += written;
-    }
-}
-
-/* Its bursts one by one. What a store reads is not waited for. */
-static void split_key(struct traffic_work *work, const struct traffic_key *key, uint32_t from, const double *rates,
-                      double weight)
-{
-    double slow = key->own.timed ? traffic_share(key->own.slow, key->own.timed) : 0;
-    double waits = slow <= 0 || key->share <= 0 ? 0 : slow < key->share ? slow / key->share : 1;
-    double bursts = key->bursts;
-    for (uint32_t i = from; i < from + key->bursts; i++)
-        array_push(&work->traffic->cells,
-                   (struct traffic_cell){.row = work->items.items[work->order.items[i]].row,
-                                         .read = rates[0] / bursts,
-                                         .written = rates[1] / bursts,
-                                         .exposed = waits * (rates[0] - rates[2]) / CACHE_LINE / bursts,
-                                         .exposed_ns = key->own.slow ? (double)key->slow_ns / key->own.slow : 0,
-                                         .accesses = weight * (double)key->accesses / bursts,
-                                         .rated = key->rated,
-                                         .most = traffic_most(work, key, work->order.items[i]),
-                                         .most_lines = traffic_most_lines(work, key, work->order.items[i]) * 1e9 *
-                                                       weight / work->traffic->seconds});
-}
-
-static void sum_up(struct traffic_work *work)
-{
-    struct traffic *traffic = work->traffic;
-    struct object_rows rows;
-    uint32_t from = 0;
-    struct traffic_thread *thread = traffic->threads.items; /* keys are in their order */
-    object_rows_begin(&rows, traffic->flow);
-    array_each (&work->keys, const struct traffic_key, key) {
-        while (thread->thread != key->thread)
-            thread++;
-        double rates[3] = {0}, weight = thread->user_s / (double)thread->bursts;
-        for (unsigned i = 0; i < 3 && key->rated; i++)
-            rates[i] = key->rates[i] * CACHE_LINE * 1e9 * key->leads * weight / traffic->seconds;
-        add_key(&traffic->all, key, rates, weight);
-        add_key(&thread->bytes, key, rates, weight);
-        if (key->object != FLOW_NONE)
-            add_key(object_rows_find(&rows, traffic, key->object), key, rates, weight);
-        place_key(work, key, from, rates);
-        split_key(work, key, from, rates, weight);
-        from += key->bursts;
-    }
-    object_rows_end(&rows);
+    struct summing *summing = context;
+    struct traffic_bytes bytes;
+    if (!traffic_bytes_of(summing->traffic, access, &bytes))
+        return;
+    if (access->thread < summing->thread_count)
+        traffic_add(&summing->threads[access->thread].bytes, &bytes);
+    traffic_place(summing->traffic, access, &bytes);
 }
 
 /* Most bytes first, then those of which none are known. */
@@ -252,23 +175,19 @@ static int threads_by_bytes(const void *left, const void *right)
     return order ? order : a->thread < b->thread ? -1 : a->thread > b->thread;
 }
 
-/* What is as slow as this came from memory. The last cache's latency is often not known: others' work pushes lines out of it. */
-static uint32_t bound_of(const struct flow *flow)
+void traffic_judge(const struct traffic *traffic, struct traffic_bytes *bytes)
 {
-    const struct calibration *calibration = flow_calibration(flow);
-    if (!calibration || !calibration_shows(calibration))
-        return 0;
-    uint32_t beyond = calibration_beyond_caches(calibration);
-    double nearest = 0;
-    for (uint32_t i = 0; i < calibration->node_count; i++) {
-        double memory = calibration_memory(calibration, (int)i, (int)i);
-        nearest = memory > 0 && (nearest <= 0 || memory < nearest) ? memory : nearest;
+    if (traffic->source == TRAFFIC_DATA_SOURCES) {
+        traffic_judge_sampled(traffic, bytes);
+        return;
     }
-    uint32_t least = (uint32_t)(nearest * traffic_rules.bound);
-    return beyond > least ? beyond : least;
+    bytes->is_rated = traffic->recorded && !traffic->too_few && bytes->accesses > 0;
+    bytes->state = !bytes->is_rated                                                             ? TRAFFIC_UNKNOWN
+                   : traffic_total(bytes) < traffic_rules.cached * bytes->accesses * CACHE_LINE ? TRAFFIC_CACHED
+                                                                                                : TRAFFIC_MEMORY;
 }
 
-void traffic_judge_all(struct traffic *traffic)
+void traffic_finish(struct traffic *traffic)
 {
     traffic_judge(traffic, &traffic->all);
     array_each (&traffic->objects, struct traffic_object, row)
@@ -277,64 +196,155 @@ void traffic_judge_all(struct traffic *traffic)
         traffic_judge(traffic, &row->bytes);
     array_sort(&traffic->objects, objects_by_bytes);
     array_sort(&traffic->threads, threads_by_bytes);
+    for (uint32_t i = 0; i < traffic->objects.count; i++)
+        *place_of(traffic, traffic->objects.items[i].object) = i;
 }
 
-/* With too few pairs nothing is said but of whose accesses the bytes are not known: of all that may have any. */
-static void keep_cells(struct traffic *traffic)
+struct crowd {
+    uint64_t *bursts; /* of a thread */
+    size_t threads;
+};
+
+static void count_bursts(void *context, const struct flow_access *access)
 {
-    size_t nodes = traffic->node_count;
-    array_each (&traffic->cells, struct traffic_cell, cell) {
-        cell->rated = cell->rated && cell->read + cell->written <= 0;
-        cell->read = cell->written = cell->exposed = 0;
+    struct crowd *crowd = context;
+    if (access->flags & SAMPLE_FIRST && access->thread < crowd->threads)
+        crowd->bursts[access->thread]++;
+}
+
+/* Threads that run, on the node with most of them; `all`: on all nodes. */
+static uint32_t most_running(const struct flow *flow, bool all)
+{
+    size_t count = flow_thread_count(flow), nodes = flow_topology(flow)->node_count;
+    struct crowd crowd = {mem_zalloc((count + 1) * sizeof *crowd.bursts), count};
+    uint32_t *running = mem_zalloc((nodes + 1) * sizeof *running), most = 1;
+    struct error ignored = {0};
+    uint64_t busiest = 0;
+    flow_each_access(flow, count_bursts, &crowd, &ignored);
+    for (size_t i = 0; i < count; i++)
+        busiest = crowd.bursts[i] > busiest ? crowd.bursts[i] : busiest;
+    for (uint32_t i = 0; i < count; i++) {
+        int node = flow_thread_node(flow, i);
+        if (crowd.bursts[i] == 0 || (double)crowd.bursts[i] < runs * (double)busiest)
+            continue;
+        uint32_t here = ++running[node < 0 || all ? 0 : node];
+        most = here > most ? here : most;
     }
-    array_each (&traffic->threads, struct traffic_thread, thread)
-        thread->bytes = (struct traffic_bytes){0};
-    traffic->all = (struct traffic_bytes){0};
-    traffic->objects.count = 0;
-    traffic->unplaced = 0;
-    memset(traffic->node_pairs, 0, nodes * nodes * sizeof *traffic->node_pairs);
-    memset(traffic->node_read, 0, nodes * sizeof *traffic->node_read);
-    memset(traffic->node_written, 0, nodes * sizeof *traffic->node_written);
+    free(crowd.bursts);
+    free(running);
+    return most;
 }
 
-struct traffic *traffic_new(const struct flow *flow)
+double traffic_cache(const struct flow *flow, double own, double shared, uint32_t cores)
 {
-    struct traffic *traffic = mem_zalloc(sizeof *traffic);
-    const struct trace_session *session = flow_session(flow);
-    const char *requested = session ? trace_session_get(session, "traffic") : NULL;
-    traffic->flow = flow;
-    traffic->requested = requested != NULL;
-    traffic->possible = requested && strcmp(requested, "pairs") == 0;
-    traffic->node_count = flow_topology(flow)->node_count;
-    traffic->seconds = (double)(flow_end(flow) - flow_start(flow)) * 1e-9;
-    size_t nodes = traffic->node_count + 1;
-    traffic->node_pairs = mem_zalloc(nodes * nodes * sizeof *traffic->node_pairs);
-    traffic->node_read = mem_zalloc(nodes * sizeof *traffic->node_read);
-    traffic->node_written = mem_zalloc(nodes * sizeof *traffic->node_written);
-    return traffic;
+    uint32_t threads = shared > 0 ? most_running(flow, false) : 1;
+    if (cores && threads > cores)
+        threads = cores;
+    return own + shared / threads;
 }
 
-struct traffic *traffic_make(const struct flow *flow)
+static double own_cache(const struct flow *flow)
+{
+    const struct calibration *calibration = flow_calibration(flow);
+    double own = 0, shared = 0;
+    for (uint32_t i = 0; calibration && i < calibration->cache_count; i++) {
+        const struct calibration_cache *cache = &calibration->caches[i];
+        if (cache->level > 2)
+            shared = (double)cache->size;
+        else
+            own = (double)cache->size;
+    }
+    return traffic_cache(flow, own, shared, 0);
+}
+
+static double size_of(const struct traffic *traffic, const struct traffic_object *row)
+{
+    return row->site != FLOW_NONE ? (double)flow_site(traffic->flow, row->site)->peak_bytes
+                                  : (double)flow_object_copy(traffic->flow, row->object).size;
+}
+
+/* What no burst was long enough to see used again may be used again from a cache, as far as it fits there: each thread has a part of
+ * these objects, and of that part at most what its cache holds. */
+static void bound_below(struct traffic *traffic)
+{
+    double size = 0, threads = most_running(traffic->flow, true);
+    array_each (&traffic->objects, const struct traffic_object, row)
+        size += traffic_total(&row->bytes) > 0 ? size_of(traffic, row) : 0;
+    double share = size > 0 ? fmax(1 - traffic->cache * threads / size, 0) : 0;
+    traffic->all.least *= share;
+    traffic->nobody.bytes.least *= share;
+    array_each (&traffic->objects, struct traffic_object, row)
+        row->bytes.least *= share;
+}
+
+static void take_objects(struct traffic *traffic, const struct reuse_answer *answer)
+{
+    array_each (&answer->objects, const struct reuse_object, from) {
+        struct traffic_object *row = from->object == FLOW_NONE ? &traffic->nobody : traffic_row(traffic, from->object);
+        row->bursts = from->bursts;
+        row->bytes.read = from->bytes.read;
+        row->bytes.written = from->bytes.written;
+        row->bytes.error = from->bytes.read_error + from->bytes.written_error;
+        row->bytes.accesses = from->accesses;
+        row->bytes.least = traffic_total(&row->bytes);
+        traffic->all.accesses += from->accesses;
+    }
+    traffic->all.read = answer->all.read;
+    traffic->all.written = answer->all.written;
+    traffic->all.least = traffic_total(&traffic->all);
+    traffic->all.error = answer->all.read_error + answer->all.written_error;
+    if (traffic->at_most)
+        bound_below(traffic);
+}
+
+static void take_threads(struct summing *summing, double cpu_s)
+{
+    uint64_t bursts = 0;
+    for (size_t i = 0; i < summing->thread_count; i++)
+        bursts += summing->threads[i].bursts;
+    for (uint32_t i = 0; i < summing->thread_count; i++) {
+        struct traffic_thread *thread = &summing->threads[i];
+        thread->thread = i;
+        thread->user_s = bursts ? cpu_s * (double)thread->bursts / (double)bursts : 0;
+        if (thread->bursts)
+            array_push(&summing->traffic->threads, *thread);
+    }
+}
+
+struct traffic *traffic_make(const struct flow *flow, double cache)
 {
     struct traffic *traffic = traffic_new(flow);
-    struct traffic_work work = {.traffic = traffic};
-    const struct flow_stream *rows;
-    size_t count = flow_streams(flow, &rows);
-    traffic->recorded = count > 0;
-    traffic->source = count > 0 ? TRAFFIC_BURSTS : TRAFFIC_NOWHERE;
-    traffic->bound = bound_of(flow);
-    for (size_t i = 0; i < count; i++)
-        array_push(&work.rows, rows + i);
-    split_bursts(&work);
-    traffic->too_few = traffic->pairs < traffic_rules.pairs;
-    if (traffic->bound && traffic->seconds > 0) {
-        traffic_keys(&work);
-        sum_up(&work);
-        if (traffic->too_few)
-            keep_cells(traffic);
-    }
-    traffic_judge_all(traffic);
-    traffic_work_free(&work);
+    struct reuse *reuse = reuse_make(flow);
+    if (!reuse)
+        return traffic;
+    struct summing summing = {.traffic = traffic, .thread_count = flow_thread_count(flow)};
+    struct reuse_answer answer;
+    struct error ignored = {0}; /* the flow has read them all before */
+    traffic->source = TRAFFIC_BURSTS;
+    traffic->recorded = true;
+    traffic->bursts = reuse_burst_count(reuse);
+    traffic->too_few = traffic->bursts < traffic_rules.bursts;
+    traffic->cache = cache > 0 ? cache : own_cache(flow);
+    traffic->known_cache = reuse_known_bytes(reuse);
+    traffic->accesses_ns = reuse_access_rate(reuse);
+    reuse_ask(reuse, traffic->cache, &answer);
+    traffic->at_most = !answer.known;
+    if (!traffic->too_few)
+        take_objects(traffic, &answer);
+    summing.threads = mem_zalloc((summing.thread_count + 1) * sizeof *summing.threads);
+    flow_each_access(flow, count_samples, &summing, &ignored);
+    flow_each_access(flow, share_out, &summing, &ignored);
+    take_threads(&summing, reuse_cpu_seconds(reuse));
+    traffic->all.samples = summing.samples;
+    traffic->unmet = summing.samples ? (double)summing.unmet / (double)summing.samples : 0;
+    if (traffic->nobody.bytes.samples == 0)
+        traffic->unplaced += traffic_total(&traffic->nobody.bytes);
+    array_each (&traffic->objects, const struct traffic_object, row)
+        traffic->unplaced += row->bytes.samples ? 0 : traffic_total(&row->bytes);
+    traffic_finish(traffic);
+    free(summing.threads);
+    reuse_answer_free(&answer);
+    reuse_free(reuse);
     return traffic;
 }
 
@@ -344,11 +354,12 @@ void traffic_free(struct traffic *traffic)
         return;
     array_free(&traffic->objects);
     array_free(&traffic->threads);
-    array_free(&traffic->cells);
     array_free(&traffic->functions);
     array_free(&traffic->counted.items);
     free(traffic->node_pairs);
     free(traffic->node_read);
     free(traffic->node_written);
+    free(traffic->by_object);
+    free(traffic->by_site);
     free(traffic);
 }

@@ -1,8 +1,8 @@
-/* analysis/traffic/traffic.h - bytes from memory, per object, thread and pair of nodes (docs/traffic.md).
+/* analysis/traffic/traffic.h - bytes from memory and back, per object, thread and pair of nodes (docs/traffic.md).
  *
- * Without a PMU from pairs of bursts (struct flow_stream): how often an instruction is carried out in a while, how many lines that is,
- * and which share of them memory serves. From the processor's samples by their data sources (traffic_sampled.c): then bytes are at
- * least what is said. What cannot be known stays unknown, and never becomes 0. */
+ * Without a PMU: long bursts say how many lines the accesses of an object bring through a cache of some size (analysis/reuse), and
+ * samples say whose accesses these are, from which node to which, and when. From the processor's samples by their data sources
+ * (traffic_sampled.c): then bytes are at least what is said. Either way an access stands for so many bytes (traffic_bytes_of). */
 #pragma once
 
 #include "base/array.h"
@@ -10,9 +10,8 @@
 
 /* Where something is served from. */
 enum traffic_state {
-    TRAFFIC_UNKNOWN, /* where more than half of its accesses are served from */
-    TRAFFIC_CACHED,  /* next to nothing comes from memory */
-    TRAFFIC_PARTLY,  /* some of it: its size is near a cache's, and figures vary with what else runs */
+    TRAFFIC_UNKNOWN,
+    TRAFFIC_CACHED, /* next to nothing comes from memory */
     TRAFFIC_MEMORY,
 };
 
@@ -24,42 +23,31 @@ enum traffic_source {
 };
 
 struct traffic_bytes {
-    double read,
-        written; /* per second of the recording; writes at most: each line that is stored to is written back once */
-    double allocated;               /* of `read`: lines that are read because a store needs them, at most */
-    double accesses;                /* noted in bursts, weighed by their thread's time */
-    double known;                   /* of those: where they are served from is known */
-    double exposed, hidden, cached; /* of those again */
-    double under_way; /* by data sources, not of `known`: the line was on its way already, from wherever */
-    uint64_t lines;   /* by data sources: samples of which each is of a line that memory sent */
-    double rated;     /* of `known`: and how many bytes that is */
-    bool is_rated;    /* more than half of the accesses are; else bytes are not known */
+    double read, written;   /* per second of the recording */
+    double least;           /* of both together: where bursts are too short for the cache, what must be (traffic.c) */
+    double error;           /* of both together, standard error; 0 where it is not known */
+    double accesses;        /* by bursts: per second; by data sources: events */
+    uint64_t samples;       /* of it: bytes are shared out among threads, nodes and times by these */
+    bool is_rated;          /* else bytes are not known */
+    double known;           /* by data sources, of `accesses`: where they are served from is known */
+    double exposed, cached; /* of those again */
+    double under_way;       /* likewise, not of `known`: the line was on its way already, from wherever */
+    uint64_t lines;         /* likewise: samples of which each is of a line that memory sent */
     enum traffic_state state;
 };
 
 struct traffic_object {
     uint32_t object, site; /* site: or FLOW_NONE; then `object` is all of it */
+    uint32_t bursts;       /* that it was met in */
+    uint64_t stores;       /* of the samples */
     struct traffic_bytes bytes;
 };
 
 struct traffic_thread {
     uint32_t thread;
-    uint64_t bursts, pairs;
-    double user_s;    /* CPU time in user code */
-    uint64_t samples; /* by data sources */
+    uint64_t bursts; /* short ones */
+    double user_s;   /* CPU time; 0 by data sources */
     struct traffic_bytes bytes;
-};
-
-/* What one burst stands for of one instruction, over the whole recording: for models of other placements (src/predict). */
-struct traffic_cell {
-    const struct flow_stream *row;
-    double read, written; /* bytes per second of the recording; 0 without `rated` */
-    double exposed;       /* loads per second that wait for memory */
-    double exposed_ns;    /* what such a load took, on average */
-    double accesses;      /* weighed by the thread's time */
-    bool rated;           /* else bytes are not known ... */
-    double most;          /* ... and each access is of so many lines from memory at most, 0 to 1 ... */
-    double most_lines;    /* ... and there are so many in a second of the recording, at most */
 };
 
 /* What data sources say of all samples. */
@@ -114,53 +102,52 @@ struct traffic {
     enum traffic_source source;
     struct traffic_samples sampled; /* by data sources */
     bool requested, possible;       /* the recorder was asked for it; and could */
-    bool recorded;                  /* there are streams */
-    uint32_t bound; /* ns: what takes longer came from memory; 0: caches and memory are not distinguished here */
-    uint64_t bursts, pairs;
-    bool too_few;   /* pairs: nothing is said */
-    double seconds; /* what rates are of */
+    bool recorded;                  /* there are long bursts */
+    uint64_t bursts;                /* long ones */
+    bool too_few;                   /* of them: nothing is said */
+    double cache, known_cache;      /* bytes: that each thread has, and the largest that bursts are long enough for */
+    bool at_most;                   /* they are not, for this one: bytes are at most what is said */
+    double accesses_ns;             /* accesses per ns of CPU time */
+    double unmet;                   /* of the samples, the share of those of objects that no long burst met */
+    double seconds;                 /* what rates are of */
     struct traffic_bytes all;
     uint32_t node_count;
     double *node_pairs; /* bytes per second from a thread on node `from` to memory of `to`: [from * node_count + to] */
     double *node_read, *node_written;        /* by home node */
     double unplaced;                         /* bytes per second whose nodes are not known */
     array_of(struct traffic_object) objects; /* most bytes first; the unknown last */
-    array_of(struct traffic_thread) threads; /* likewise; those with bursts */
-    array_of(struct traffic_cell) cells;     /* thread by thread, instruction by instruction */
+    array_of(struct traffic_thread) threads; /* likewise; those with samples */
     array_of(
         struct traffic_bytes) functions; /* by the flow's numbers, once traffic_functions() was called: bytes alone */
+    struct traffic_object nobody;        /* what is not attributed */
+    uint32_t *by_object, *by_site;       /* rows of `objects`, or FLOW_NONE */
 };
 
 extern const struct traffic_rules {
-    uint32_t pairs;        /* at least so many, or nothing is said */
-    uint32_t probes;       /* confirmed ones of a stream, and pairs of an instruction */
-    double confirmed;      /* at least this share of a stream's loads ahead */
-    double floor;          /* a smaller share of slow loads is noise */
-    double most_wrapped;   /* at most this share of the pairs may find a loop behind where it was */
-    double most_reentered; /* ... or entered again */
-    double spread;         /* quartiles of the speed, relative to its median */
-    double covered;        /* of the accesses of an object */
-    uint32_t behind;       /* loads behind an instruction: fewer do not show which share of the lines it uses */
-    double line_use_error; /* that share is known to so much of itself */
-    double least_line_use; /* a smaller one is not known */
-    double cached, memory; /* shares from memory, below and above which nothing is "partly" */
-    double bound;          /* of memory's latency: what is faster did not come from there */
+    uint32_t bursts;       /* long ones: fewer, and nothing is said */
+    double cached;         /* lines from memory for each access, below which caches serve something */
     uint32_t samples;      /* by data sources: loads whose source is known; fewer, and nothing is said */
     uint32_t lines;        /* ... that memory answered: fewer, and the bytes are not known */
     uint32_t fewest_lines; /* ... of an object, thread, function or slice of time */
-    uint32_t around; /* loads on either side of an object's streams: fewer do not show how much of it is in caches */
+    double memory;         /* ... share from which something is said to come from memory */
 } traffic_rules;
 
-/* From bursts, for models of other placements too. */
-struct traffic *traffic_make(const struct flow *flow);
+/* From long bursts, where each thread has a cache of so many bytes; 0: as on the machine that was recorded. */
+struct traffic *traffic_make(const struct flow *flow, double cache);
 
-/* Whether the recording has hardware samples; what their data sources say. Without cells: a lower bound is nothing that a
- * prediction can be made of. */
+/* What a thread has of a cache of its own and of one that so many cores share, where threads that run at the same time on a node share
+ * the latter evenly: footprints of threads add up. */
+double traffic_cache(const struct flow *flow, double own, double shared, uint32_t cores);
+
+/* Whether the recording has hardware samples; what their data sources say. */
 bool traffic_is_sampled(const struct flow *flow);
 struct traffic *traffic_make_sampled(const struct flow *flow);
 
 /* Whichever of the two the recording has. */
-struct traffic *traffic_find(const struct flow *flow);
+struct traffic *traffic_find(const struct flow *flow, double cache);
+
+/* Whether there are long bursts. */
+bool traffic_is_recorded(const struct flow *flow);
 
 void traffic_free(struct traffic *traffic);
 
@@ -176,7 +163,10 @@ double traffic_remote_share(const struct traffic *traffic);
 /* Fills `functions`, whose names it looks up: when they are wanted, by the thread that may do so. */
 void traffic_functions(struct traffic *traffic);
 
-/* "unknown", "cached", "partly cached", "memory" */
+/* What one access stands for; false where it does not count. `samples` and `lines` are of this one alone. */
+bool traffic_bytes_of(const struct traffic *traffic, const struct flow_access *access, struct traffic_bytes *bytes);
+
+/* "unknown", "cached", "memory" */
 const char *traffic_state_name(enum traffic_state state);
 
 /* The row of an object's site, or of itself; of a site. NULL when it has none. */

@@ -6,25 +6,24 @@
 /* Empty, for the flow's nodes. */
 struct traffic *traffic_new(const struct flow *flow);
 
-/* The rows of objects: by site where they have one. */
-struct object_rows {
-    uint32_t *by_object, *by_site;
-};
+/* The row of an object, which is made where there is none: by site where it has one. */
+struct traffic_object *traffic_row(struct traffic *traffic, uint32_t object);
 
-void object_rows_begin(struct object_rows *rows, const struct flow *flow);
-void object_rows_end(struct object_rows *rows);
-struct traffic_bytes *object_rows_find(struct object_rows *rows, struct traffic *traffic, uint32_t object);
+void traffic_add(struct traffic_bytes *to, const struct traffic_bytes *more);
 
-/* Judges the whole, all rows of objects and threads, and sorts them. */
-void traffic_judge_all(struct traffic *traffic);
+/* To the nodes that an access goes from and to. */
+void traffic_place(struct traffic *traffic, const struct flow_access *access, const struct traffic_bytes *bytes);
 
-/* Whether bytes are known, and where they are served from. */
+/* Whether bytes are known, and where they are served from; by data sources. */
 void traffic_judge(const struct traffic *traffic, struct traffic_bytes *bytes);
+void traffic_judge_sampled(const struct traffic *traffic, struct traffic_bytes *bytes);
+
+/* Judges the whole and all rows, and sorts them. */
+void traffic_finish(struct traffic *traffic);
 
 /* Fills `counted` and `core` from the recording's end; by data sources, once the nodes' bytes are known. */
 void traffic_count(struct traffic *traffic);
 
-/* By data sources: `functions`; the bytes of one access. The latter is false where it does not count, as others were weighed. */
-void traffic_sampled_functions(struct traffic *traffic);
+/* As traffic_bytes_of, by data sources: false where it does not count, as others were weighed. */
 bool traffic_sampled_bytes(const struct traffic *traffic, const struct flow_access *access,
                            struct traffic_bytes *bytes);

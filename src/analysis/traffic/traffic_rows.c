@@ -3,27 +3,24 @@
 
 const char *traffic_state_name(enum traffic_state state)
 {
-    static const char *const names[] = {"unknown", "cached", "partly cached", "memory"};
+    static const char *const names[] = {"unknown", "cached", "memory"};
     return names[state];
+}
+
+static const struct traffic_object *row_at(const struct traffic *traffic, uint32_t at)
+{
+    return at != FLOW_NONE ? &traffic->objects.items[at] : NULL;
 }
 
 const struct traffic_object *traffic_of_site(const struct traffic *traffic, uint32_t site)
 {
-    array_each (&traffic->objects, const struct traffic_object, row)
-        if (row->site == site && site != FLOW_NONE)
-            return row;
-    return NULL;
+    return site < flow_site_count(traffic->flow) ? row_at(traffic, traffic->by_site[site]) : NULL;
 }
 
 const struct traffic_object *traffic_of_object(const struct traffic *traffic, uint32_t object)
 {
     uint32_t site = flow_object_site(traffic->flow, object);
-    if (site != FLOW_NONE)
-        return traffic_of_site(traffic, site);
-    array_each (&traffic->objects, const struct traffic_object, row)
-        if (row->site == FLOW_NONE && row->object == object)
-            return row;
-    return NULL;
+    return site != FLOW_NONE ? traffic_of_site(traffic, site) : row_at(traffic, traffic->by_object[object]);
 }
 
 const struct traffic_thread *traffic_of_thread(const struct traffic *traffic, uint32_t thread)
@@ -34,25 +31,26 @@ const struct traffic_thread *traffic_of_thread(const struct traffic *traffic, ui
     return NULL;
 }
 
+static void add_to_function(void *context, const struct flow_access *access)
+{
+    struct traffic *traffic = context;
+    struct traffic_bytes bytes;
+    if (access->thread >= flow_thread_count(traffic->flow) || !traffic_bytes_of(traffic, access, &bytes))
+        return;
+    uint32_t process = flow_thread(traffic->flow, access->thread)->process;
+    uint32_t function = flow_stack_function(traffic->flow, process, access->stack);
+    if (function < traffic->functions.count)
+        traffic_add(&traffic->functions.items[function], &bytes);
+}
+
 void traffic_functions(struct traffic *traffic)
 {
-    size_t count = flow_function_count(traffic->flow);
-    if (!traffic->functions.count && traffic->source == TRAFFIC_DATA_SOURCES)
-        traffic_sampled_functions(traffic);
-    if (traffic->functions.count || !traffic->cells.count)
+    struct error ignored = {0};
+    if (traffic->functions.count || traffic->source == TRAFFIC_NOWHERE || traffic->too_few || traffic->seconds <= 0)
         return;
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = flow_function_count(traffic->flow); i > 0; i--)
         array_push(&traffic->functions, (struct traffic_bytes){0});
-    array_each (&traffic->cells, const struct traffic_cell, cell) {
-        uint32_t function = flow_stream_function(traffic->flow, cell->row);
-        if (function == FLOW_NONE)
-            continue;
-        struct traffic_bytes *bytes = &traffic->functions.items[function];
-        bytes->read += cell->read;
-        bytes->written += cell->written;
-        bytes->accesses += cell->accesses;
-        bytes->rated += cell->rated ? cell->accesses : 0;
-    }
+    flow_each_access(traffic->flow, add_to_function, traffic, &ignored);
     array_each (&traffic->functions, struct traffic_bytes, bytes)
         traffic_judge(traffic, bytes);
 }

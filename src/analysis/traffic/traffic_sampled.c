@@ -7,14 +7,12 @@
 #include "base/units.h"
 #include "analysis/traffic/traffic_make.h"
 
-#include "analysis/traffic/traffic_bursts.h"
 #include "trace/session.h"
 
 #include <string.h>
 
 struct summing {
     struct traffic *traffic;
-    struct object_rows rows;
     struct traffic_thread *threads; /* by the flow's numbers */
     size_t thread_count;
 };
@@ -78,30 +76,20 @@ bool traffic_sampled_bytes(const struct traffic *traffic, const struct flow_acce
                                     .exposed = memory ? events : 0,
                                     .cached = from_cache(access) ? events : 0,
                                     .under_way = access->level == LEVEL_LFB ? events : 0,
+                                    .samples = 1,
                                     .lines = line && weighed};
     return true;
 }
 
-static void add(struct traffic_bytes *to, const struct traffic_bytes *more)
+/* A cache may have answered what a prefetcher brought: only what is mostly memory's is known to be. */
+void traffic_judge_sampled(const struct traffic *traffic, struct traffic_bytes *bytes)
 {
-    to->read += more->read;
-    to->accesses += more->accesses;
-    to->known += more->known;
-    to->exposed += more->exposed;
-    to->cached += more->cached;
-    to->under_way += more->under_way;
-    to->lines += more->lines;
-}
-
-static void place(struct traffic *traffic, const struct flow_access *access, double read)
-{
-    uint32_t nodes = traffic->node_count;
-    if (access->from < 0 || access->home < 0 || (uint32_t)access->from >= nodes || (uint32_t)access->home >= nodes) {
-        traffic->unplaced += read;
-        return;
-    }
-    traffic->node_pairs[(uint32_t)access->from * nodes + (uint32_t)access->home] += read;
-    traffic->node_read[access->home] += read;
+    const struct traffic_rules *rules = &traffic_rules;
+    bool all = bytes == &traffic->all;
+    bytes->is_rated = !traffic->sampled.by_spe && bytes->lines >= (all ? rules->lines : rules->fewest_lines) &&
+                      (all || traffic->all.is_rated);
+    bytes->state =
+        bytes->accesses > 0 && bytes->exposed >= rules->memory * bytes->accesses ? TRAFFIC_MEMORY : TRAFFIC_UNKNOWN;
 }
 
 static void sum(void *context, const struct flow_access *access)
@@ -111,14 +99,12 @@ static void sum(void *context, const struct flow_access *access)
     struct traffic_bytes bytes;
     if (!traffic_sampled_bytes(traffic, access, &bytes))
         return;
-    add(&traffic->all, &bytes);
-    if (access->thread < summing->thread_count) {
-        summing->threads[access->thread].samples++;
-        add(&summing->threads[access->thread].bytes, &bytes);
-    }
+    traffic_add(&traffic->all, &bytes);
+    if (access->thread < summing->thread_count)
+        traffic_add(&summing->threads[access->thread].bytes, &bytes);
     if (access->object != FLOW_NONE)
-        add(object_rows_find(&summing->rows, traffic, access->object), &bytes);
-    place(traffic, access, bytes.read);
+        traffic_add(&traffic_row(traffic, access->object)->bytes, &bytes);
+    traffic_place(traffic, access, &bytes);
 }
 
 static uint64_t lost(const struct flow *flow)
@@ -144,47 +130,20 @@ struct traffic *traffic_make_sampled(const struct flow *flow)
         return traffic;
     }
     summing.threads = mem_zalloc((summing.thread_count + 1) * sizeof *summing.threads);
-    object_rows_begin(&summing.rows, flow);
     flow_each_access(flow, sum, &summing, &ignored);
     for (uint32_t i = 0; i < summing.thread_count; i++) {
         summing.threads[i].thread = i;
-        if (summing.threads[i].samples)
+        if (summing.threads[i].bytes.samples)
             array_push(&traffic->threads, summing.threads[i]);
     }
-    traffic_judge_all(traffic);
+    traffic_finish(traffic);
     traffic_count(traffic);
-    object_rows_end(&summing.rows);
     free(summing.threads);
     return traffic;
 }
 
-struct traffic *traffic_find(const struct flow *flow)
+struct traffic *traffic_find(const struct flow *flow, double cache)
 {
-    const struct flow_stream *ignored;
-    bool bursts = flow_streams(flow, &ignored) > 0;
-    return !bursts && traffic_is_sampled(flow) ? traffic_make_sampled(flow) : traffic_make(flow);
-}
-
-static void add_to_function(void *context, const struct flow_access *access)
-{
-    struct traffic *traffic = context;
-    struct traffic_bytes bytes;
-    if (access->thread >= flow_thread_count(traffic->flow) || !traffic_sampled_bytes(traffic, access, &bytes))
-        return;
-    uint32_t process = flow_thread(traffic->flow, access->thread)->process;
-    uint32_t function = flow_stack_function(traffic->flow, process, access->stack);
-    if (function < traffic->functions.count)
-        add(&traffic->functions.items[function], &bytes);
-}
-
-void traffic_sampled_functions(struct traffic *traffic)
-{
-    struct error ignored = {0};
-    if (traffic->too_few || traffic->seconds <= 0)
-        return;
-    for (size_t i = flow_function_count(traffic->flow); i > 0; i--)
-        array_push(&traffic->functions, (struct traffic_bytes){0});
-    flow_each_access(traffic->flow, add_to_function, traffic, &ignored);
-    array_each (&traffic->functions, struct traffic_bytes, bytes)
-        traffic_judge(traffic, bytes);
+    bool sampled = !traffic_is_recorded(flow) && traffic_is_sampled(flow);
+    return sampled ? traffic_make_sampled(flow) : traffic_make(flow, cache);
 }

@@ -7,6 +7,7 @@
 #include "cli/symfs.h"
 #include "cli/terminal.h"
 #include "cli/topology_options.h"
+#include "predict/first_line.h"
 #include "view/check/check_view.h"
 
 #include <argp.h>
@@ -240,7 +241,7 @@ static int judge(struct arguments *arguments, const struct flow_options *options
         recording_open(&recording, "check", &arguments->input, options, NULL, &err) < 0)
         goto cleanup;
     arguments->view.damage = recording.damage;
-    if (!(facts = facts_make(recording.flow, &err)) || !(findings = findings_make(facts)) ||
+    if (!(facts = facts_make(recording.flow, &err)) || !(findings = findings_judged(facts, NULL)) ||
         !(profile = profile_make_judged(recording.flow, findings, arguments->input.name, recording.ending, &err))) {
         error_prefix(&err, "%s", arguments->input.name);
         goto cleanup;

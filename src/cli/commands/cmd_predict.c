@@ -96,7 +96,7 @@ static int choose_machine(const struct predict_arguments *arguments, const struc
         array_push(&answer->machines, (struct machine_rows){.model = choice.model, .from = choice.from});
         return 0;
     }
-    struct traffic *traffic = traffic_make(flow);
+    struct traffic *traffic = traffic_make(flow, 0);
     struct demand *demand = demand_make(flow, traffic, err); /* a recording that no machine helps is refused for that */
     uint32_t nodes = flow_topology(flow)->node_count;
     if (demand)
@@ -149,7 +149,7 @@ static int make_plan(const struct asked *asked, const struct traffic *traffic, c
 static int predict_flow(const struct predict_arguments *arguments, const struct flow *flow, struct answer *answer,
                         struct machine_rows *machine, struct error *err)
 {
-    struct traffic *traffic = traffic_make(flow);
+    struct traffic *traffic = traffic_make(flow, machine_cache(machine->model, flow));
     struct demand *demand = demand_make(flow, traffic, err);
     machine->first = (uint32_t)answer->rows.count;
     machine->unknown_homes = demand ? demand_unknown_homes(demand) : 0;
@@ -291,7 +291,9 @@ static void print(const struct answer *answer, size_t placements)
     table_print(table, stdout, 2, look.width, look.color);
     putchar('\n');
     paragraph(stdout, 0, look.width, "",
-              "User time of the program's threads, by a model: docs/predict.md has what it assumes.");
+              "Experimental: user time of the program's threads, by a model. docs/predict.md has what it assumes, and "
+              "how far it "
+              "is off.");
 }
 
 static void write_row(struct json *json, const struct answer *answer, const struct row *row)
@@ -424,10 +426,10 @@ int cmd_predict(int argc, char **argv)
         .children = children,
         .args_doc = "[FILE...]",
         .doc = "Predicts a program's run time on machines that are models, under several placements of its "
-               "memory.\v" INPUT_HELP " It is to be recorded with 'numalens record --traffic'. Each time has an "
+               "memory.\v" INPUT_HELP " Each time has an "
                "interval: "
                "from sampling, and from what is not known.\n"
-               "\nEXAMPLES\n  numalens record --traffic -- ./app\n  numalens predict --machine xeon-8360y,generic-4\n"
+               "\nEXAMPLES\n  numalens record -- ./app\n  numalens predict --machine xeon-8360y,generic-4\n"
                "  numalens predict --machine ./my.machine --placements as-is,interleave,replicate:table",
     };
     struct predict_arguments arguments = {0};

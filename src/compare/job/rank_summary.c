@@ -4,6 +4,7 @@
 #include "base/map64.h"
 #include "base/strtab.h"
 #include "compare/profile_names.h"
+#include "predict/first_line.h"
 
 #include <math.h>
 #include <string.h>
@@ -236,7 +237,7 @@ struct rank_summary *rank_summary_make(const struct flow *flow, const char *path
     struct facts *facts = facts_make(flow, err);
     if (!facts)
         return NULL;
-    struct findings *findings = findings_make(facts);
+    struct findings *findings = findings_judged(facts, NULL);
     struct rank_summary *summary = rank_summary_unread(path, "");
     summary->damage = keep(summary, damage);
     take_session(summary, flow, ending);

@@ -6,9 +6,8 @@
 /* NULL when nothing was recorded of traffic, or too little. */
 static inline struct traffic *known_traffic(const struct flow *flow)
 {
-    const struct flow_stream *rows;
-    struct traffic *traffic = flow_streams(flow, &rows) ? traffic_make(flow) : NULL;
-    if (!traffic || (traffic->recorded && !traffic->too_few && traffic->bound))
+    struct traffic *traffic = traffic_is_recorded(flow) ? traffic_make(flow, 0) : NULL;
+    if (!traffic || traffic->all.is_rated)
         return traffic;
     traffic_free(traffic);
     return NULL;

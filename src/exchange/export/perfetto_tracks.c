@@ -170,16 +170,31 @@ static void put_node(struct perfetto_tracks *tracks, uint32_t node)
     }
 }
 
-/* A burst's bytes a second are of the whole recording: in its bin they are so many more. */
+struct bandwidth {
+    struct perfetto_tracks *tracks;
+    const struct traffic *traffic;
+    double *rates; /* nodes * BINS */
+};
+
+/* An access's bytes a second are of the whole recording: in its bin they are so many more. */
+static void add_bandwidth(void *context, const struct flow_access *access)
+{
+    struct bandwidth *bandwidth = context;
+    struct perfetto_tracks *tracks = bandwidth->tracks;
+    struct traffic_bytes bytes;
+    if (access->home < 0 || (uint32_t)access->home >= tracks->nodes ||
+        !traffic_bytes_of(bandwidth->traffic, access, &bytes))
+        return;
+    bandwidth->rates[(size_t)access->home * BINS + bin_of(tracks, access->time)] +=
+        traffic_total(&bytes) * bandwidth->traffic->seconds * 1e9 / (double)tracks->bin_ns;
+}
+
 static void put_bandwidth(struct perfetto_tracks *tracks, const struct traffic *traffic)
 {
     double *rates = mem_zalloc((tracks->nodes + 1ul) * BINS * sizeof *rates);
-    array_each (&traffic->cells, const struct traffic_cell, cell) {
-        int home = cell->row->home;
-        if (cell->rated && home >= 0 && (uint32_t)home < tracks->nodes)
-            rates[(size_t)home * BINS + bin_of(tracks, cell->row->time)] +=
-                (cell->read + cell->written) * traffic->seconds * 1e9 / (double)tracks->bin_ns;
-    }
+    struct bandwidth bandwidth = {tracks, traffic, rates};
+    struct error ignored = {0}; /* the flow has read them all before */
+    flow_each_access(tracks->perfetto->flow, add_bandwidth, &bandwidth, &ignored);
     for (uint32_t node = 0; node < tracks->nodes; node++) {
         uint64_t track = TRACK_OF_NODE_BANDWIDTH + (uint64_t)node;
         char *name = mem_format("node %d: bandwidth of its memory",
@@ -206,8 +221,7 @@ void perfetto_tracks_put(struct perfetto_tracks *tracks)
     }
     for (uint32_t node = 0; node < tracks->nodes; node++)
         put_node(tracks, node);
-    if (traffic && traffic->all.is_rated)
-        put_bandwidth(tracks, traffic);
     if (traffic)
-        traffic_free(traffic);
+        put_bandwidth(tracks, traffic);
+    traffic_free(traffic);
 }

@@ -345,8 +345,7 @@ static int fill(struct base *base, const char *folder, struct error *err)
         failed = error_set(err, -EIO, "cannot write a database in %s: %s; TMPDIR names another folder for it", folder,
                            sqlite3_errstr(base->code));
     names_free(base->names);
-    if (base->traffic)
-        traffic_free(base->traffic);
+    traffic_free(base->traffic);
     return failed;
 }
 

@@ -15,7 +15,9 @@ struct tallying {
     struct tally *tally;
     struct names *names;
     bool by_nodes;
-    struct map64 row_of; /* by a hash of all five: see find */
+    const struct traffic *traffic; /* or NULL */
+    double rest;                   /* bytes below a whole one, of accesses so far: sums are right */
+    struct map64 row_of;           /* by a hash of all five: see find */
 };
 
 /* Two places with one hash (of 64 bits) find each other's key taken and try the next. */
@@ -51,74 +53,21 @@ static void add(void *context, const struct flow_access *access)
     row->values[TALLY_LATENCY] += access->latency;
     row->values[TALLY_TIMED] += access->has_latency;
     row->values[TALLY_HOME_KNOWN] += access->home >= 0 || access->remote;
-}
-
-static struct tally_row pool_of(const struct tally_row *row)
-{
-    return (struct tally_row){.thread = row->thread, .thing = row->thing, .from = row->from, .home = row->home};
-}
-
-static void spread_bytes(struct tallying *tallying, struct tallying *pooling, const double *bytes)
-{
-    double rest = 0; /* below a byte, of rows so far: sums are right */
-    size_t rows = tallying->tally->rows.count;
-    for (size_t i = 0; i < pooling->tally->rows.count; i++) {
-        const struct tally_row *pool = &pooling->tally->rows.items[i];
-        if (pool->values[TALLY_SAMPLES] || bytes[i] <= 0)
-            continue;
-        rest += bytes[i]; /* what accesses it was not sampled */
-        find(tallying, pool)->values[TALLY_BYTES] += (uint64_t)rest;
-        rest -= (double)(uint64_t)rest;
+    struct traffic_bytes bytes;
+    if (tallying->traffic && traffic_bytes_of(tallying->traffic, access, &bytes)) {
+        tallying->rest += traffic_total(&bytes) * tallying->traffic->seconds;
+        row->values[TALLY_BYTES] += (uint64_t)tallying->rest;
+        tallying->rest -= (double)(uint64_t)tallying->rest;
     }
-    for (size_t i = 0; i < rows; i++) {
-        struct tally_row *row = &tallying->tally->rows.items[i], place = pool_of(row);
-        const struct tally_row *pool = find(pooling, &place);
-        rest += bytes[pool - pooling->tally->rows.items] * (double)row->values[TALLY_SAMPLES] /
-                (double)pool->values[TALLY_SAMPLES];
-        row->values[TALLY_BYTES] += (uint64_t)rest;
-        rest -= (double)(uint64_t)rest;
-    }
-}
-
-static void add_bytes(struct tallying *tallying, const struct traffic *traffic)
-{
-    struct tally pools = {0};
-    struct tallying pooling = {.tally = &pools};
-    array_each (&tallying->tally->rows, const struct tally_row, row) {
-        struct tally_row place = pool_of(row);
-        find(&pooling, &place)->values[TALLY_SAMPLES] += row->values[TALLY_SAMPLES];
-    }
-    array_of(double) bytes = {0};
-    array_each (&traffic->cells, const struct traffic_cell, cell) {
-        struct tally_row place = {.thread = cell->row->thread,
-                                  .thing = names_thing_of(tallying->names, cell->row->object),
-                                  .from = tallying->by_nodes ? cell->row->from : -1,
-                                  .home = tallying->by_nodes ? cell->row->home : -1};
-        size_t pool = (size_t)(find(&pooling, &place) - pools.rows.items);
-        while (bytes.count < pools.rows.count)
-            array_push(&bytes, 0);
-        if (cell->rated)
-            bytes.items[pool] += (cell->read + cell->written) * traffic->seconds;
-    }
-    while (bytes.count < pools.rows.count)
-        array_push(&bytes, 0);
-    spread_bytes(tallying, &pooling, bytes.items);
-    array_free(&bytes);
-    map64_free(&pooling.row_of);
-    tally_free(&pools);
 }
 
 int tally_make(struct tally *tally, const struct flow *flow, struct names *names, bool by_nodes, struct error *err)
 {
-    struct tallying tallying = {.tally = tally, .names = names, .by_nodes = by_nodes};
-    *tally = (struct tally){0};
+    struct traffic *traffic = known_traffic(flow);
+    struct tallying tallying = {.tally = tally, .names = names, .by_nodes = by_nodes, .traffic = traffic};
+    *tally = (struct tally){.has_bytes = traffic};
     int failed = flow_each_access(flow, add, &tallying, err);
-    struct traffic *traffic = failed < 0 ? NULL : known_traffic(flow);
-    tally->has_bytes = traffic && traffic->all.is_rated;
-    if (tally->has_bytes)
-        add_bytes(&tallying, traffic);
-    if (traffic)
-        traffic_free(traffic);
+    traffic_free(traffic);
     map64_free(&tallying.row_of);
     if (failed < 0)
         tally_free(tally);

@@ -205,23 +205,16 @@ void live_sample_put(struct flow *flow, struct process *process, const struct ev
                       &(struct waiting){.ordinal = (uint32_t)sample->ordinal, .thread = thread, .stack = stack});
 }
 
-/* An object without samples has no number, and may be another by the end. */
-static uint32_t sampled_at(struct flow *flow, struct process *process, uint32_t tid, uint64_t addr)
-{
-    enum reason ignored;
-    uint32_t object = live_attribute_sample(flow, process, tid, addr, &ignored);
-    return object != FLOW_NONE && pool_at(&flow->records, object)->tally != FLOW_NONE ? object : FLOW_NONE;
-}
-
 void live_sample_reuse(struct flow *flow, struct process *process, const struct event *event)
 {
     const struct event_reuse *reuse = &event->reuse;
     uint32_t thread = live_thread_of(flow, process, event->tid, event->time);
     if (!live_counts(flow, process))
         return;
-    struct flow_reuse row = {.event = *reuse, .thread = thread};
+    enum reason ignored;
+    struct flow_reuse row = {.event = *reuse, .time = event->time, .thread = thread};
     row.code = live_frame_number(flow, process, reuse->pc);
-    row.object = sampled_at(flow, process, event->tid, reuse->addr);
+    row.object = live_attribute_sample(flow, process, event->tid, reuse->addr, &ignored);
     row.from = flow->topology->node_count == 1 ? 0 : flow->thread_nodes.items[thread];
     row.home = (int16_t)home_of(flow, process, reuse->addr, row.object, row.from);
     array_push(&flow->reuses, row);

@@ -3,6 +3,7 @@
 
 #include "analysis/findings/findings.h"
 #include "numalens/findings.h"
+#include "predict/first_line.h"
 
 #include <errno.h>
 #include <string.h>
@@ -144,7 +145,7 @@ int nlens_diagnose(nlens_trace *trace, nlens_error *err)
         if (all->facts) {
             all->objects = list_new(all, all->facts->objects.count, sizeof(nlens_facts *));
             all->sites = list_new(all, all->facts->sites.count, sizeof(nlens_facts *));
-            all->findings = findings_make(all->facts);
+            all->findings = findings_judged(all->facts, NULL);
             all->rows = list_new(all, all->findings->items.count, sizeof *all->rows);
             for (uint32_t i = 0; i < all->findings->items.count; i++)
                 all->rows[i] = make_finding(trace, &all->findings->items.items[i], i);

@@ -3,7 +3,7 @@
 
 #include "analysis/facts/claim.h"
 #include "base/json.h"
-#include "predict/costs.h"
+#include "predict/first_line.h"
 #include "view/report/report.h"
 
 #include <string.h>
@@ -146,9 +146,7 @@ int view_patterns(const struct flow *flow, const struct view_options *options, F
     struct facts *facts = facts_make(flow, err);
     if (!facts)
         return -1;
-    struct findings *findings = findings_make(facts);
-    if (options->machine)
-        verdict_predict(findings, options->machine);
+    struct findings *findings = findings_judged(facts, options->machine);
     int failed = 0;
     if (options->json) {
         failed = patterns_json(findings, options, out, err);

@@ -16,7 +16,7 @@ void patterns_text(const struct findings *findings, const struct view_options *o
 struct json;
 void pattern_put_subject(struct json *json, const struct findings *findings, const struct finding *finding);
 
-/* verdict_json.c: `key` with factor, low, high and machine, or null where the gain is not predicted; and the whole's verdict. */
+/* verdict_json.c: `key` with what would be asked for and can be delivered, or null where that is not known; and the whole's verdict. */
 void pattern_put_gain(struct json *json, const char *key, const struct findings *findings,
                       const struct finding *finding);
 void verdict_put(struct json *json, const struct findings *findings);

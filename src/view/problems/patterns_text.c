@@ -1,7 +1,7 @@
 /* view/problems/patterns_text.c - findings for people: what, where, how much, the evidence, what to do and what not. */
 #include "analysis/facts/claim.h"
 #include "base/text.h"
-#include "predict/costs.h"
+#include "predict/first_line.h"
 #include "view/number.h"
 #include "view/paragraph.h"
 #include "view/problems/patterns.h"
@@ -24,11 +24,11 @@ static const char *verdict_color(const struct findings *findings, const struct v
     return !options->color ? "" : open ? "\033[1;33m" : findings->numa_bound ? "\033[1;31m" : "\033[1;32m";
 }
 
-/* "At most 31.0% of run time"; on the model of a machine "1.9 times as fast (1.5 to 2.1)" */
+/* "At most 31.0% of run time"; on a machine "70% of what memory of node 0 can deliver instead of 260%" */
 static char *cost(const struct finding *finding)
 {
-    if (finding->predicted_text)
-        return mem_strdup(finding->predicted_text);
+    if (finding->then_text)
+        return mem_strdup(finding->then_text);
     return finding->lost_time_share < 0.0005 ? mem_strdup("Less than 0.1% of run time")
                                              : mem_format("At most %.1f%% of run time", 100 * finding->lost_time_share);
 }
@@ -94,10 +94,9 @@ static void put_finding(const struct findings *findings, const struct finding *f
     array_each (&finding->against, const struct advice, advice)
         paragraph_labelled(out, advice == finding->against.items ? "Not this" : "", INDENT, HANG, width, "%s.",
                            strncmp(advice->why, "not ", 4) == 0 ? advice->why + 4 : advice->why);
-    if (finding->predicted_text)
-        paragraph_labelled(out, "Gain", INDENT, HANG, width, "%s on %s, by its model. Latency only: %c%s",
-                           finding->predicted_text, findings->machine, tolower(*finding->gain),
-                           *finding->gain ? finding->gain + 1 : "");
+    if (finding->then_text)
+        paragraph_labelled(out, "Gain", INDENT, HANG, width, "%s, on %s. Latency only: %c%s", finding->then_text,
+                           findings->machine, tolower(*finding->gain), *finding->gain ? finding->gain + 1 : "");
     else
         paragraph_labelled(out, "Gain", INDENT, HANG, width, "%s", finding->gain);
     free(size);
@@ -198,9 +197,7 @@ int report_judge(struct report_judgement *judgement, const struct flow *flow, co
     judgement->facts = facts_make(flow, err);
     if (!judgement->facts)
         return -1;
-    judgement->findings = findings_make(judgement->facts);
-    if (options->machine)
-        verdict_predict(judgement->findings, options->machine);
+    judgement->findings = findings_judged(judgement->facts, options->machine);
     return 0;
 }
 
@@ -222,12 +219,12 @@ void report_verdict(const struct report_judgement *judgement, const struct view_
 /* Whose gain it is: lines of findings have no room for it. */
 static void put_heading(const struct findings *findings, const struct view_options *options, FILE *out)
 {
-    bool predicted = false;
+    bool then = false;
     array_each (&findings->items, const struct finding, finding)
-        predicted |= finding->predicted_text != NULL;
+        then |= finding->then_text != NULL;
     char *safe = text_safe(findings->machine ? findings->machine : "");
-    fprintf(out, "\n%sFindings (worst first%s%s)%s\n", bold(options, true), predicted ? "; gain of each alone on " : "",
-            predicted ? safe : "", bold(options, false));
+    fprintf(out, "\n%sFindings (worst first%s%s)%s\n", bold(options, true), then ? "; each alone, on " : "",
+            then ? safe : "", bold(options, false));
     free(safe);
 }
 

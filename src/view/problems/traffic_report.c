@@ -2,6 +2,8 @@
 #include "analysis/traffic/traffic_times.h"
 
 #include "base/json.h"
+#include "base/units.h"
+#include "predict/recorded_machine.h"
 #include "view/node_matrix.h"
 #include "view/number.h"
 #include "view/paragraph.h"
@@ -68,16 +70,16 @@ static void put_all_bytes(struct json *json, const struct traffic *traffic, cons
     put_bytes(json, "bytes_s", bytes, traffic_total(bytes));
     put_bytes(json, "read_bytes_s", bytes, bytes->read);
     put_unless(json, sampled, "write_bytes_s", bytes, bytes->written);
-    put_unless(json, sampled, "write_allocate_bytes_s", bytes, bytes->allocated);
+    put_unless(json, sampled, "least_bytes_s", bytes, bytes->least);
+    put_unless(json, sampled || bytes->error <= 0, "error_bytes_s", bytes, bytes->error);
     json_text(json, "state", traffic_state_name(bytes->state));
+    if (!sampled) {
+        put_unless(json, false, "accesses_s", bytes, bytes->accesses);
+        return;
+    }
     put_share(json, "exposed", bytes, bytes->exposed);
-    if (sampled)
-        json_null(json, "hidden");
-    else
-        put_share(json, "hidden", bytes, bytes->hidden);
     put_share(json, "cached", bytes, bytes->cached);
-    if (sampled)
-        put_share(json, "under_way", bytes, bytes->under_way);
+    put_share(json, "under_way", bytes, bytes->under_way);
     put_share(json, "unknown", bytes, bytes->accesses - bytes->known - bytes->under_way);
 }
 
@@ -122,9 +124,8 @@ static void put_threads(struct json *json, const struct traffic *traffic)
         else
             json_null(json, "node");
         json_number(json, "bursts", row->bursts);
-        json_number(json, "pairs", row->pairs);
         if (traffic_by_samples(traffic)) {
-            json_number(json, "samples", row->samples);
+            json_number(json, "samples", row->bytes.samples);
             json_null(json, "user_s");
         } else {
             json_real(json, "user_s", row->user_s, 6);
@@ -216,18 +217,18 @@ static void put_json(struct json *json, const struct traffic *traffic, const str
     const struct traffic_bytes *all = &traffic->all;
     struct traffic_words words;
     json_text(json, "traffic_source", traffic_source_name(traffic, &words));
-    json_text(json, "method",
-              traffic->recorded             ? "paired bursts"
-              : traffic_by_samples(traffic) ? "data sources"
-                                            : NULL);
+    json_text(json, "method", traffic->recorded ? "reuse times" : traffic_by_samples(traffic) ? "data sources" : NULL);
     json_bool(json, "at_least", traffic_by_samples(traffic));
     json_text(json, "silence", traffic_silence(traffic, options, &words));
-    json_number(json, "bursts", traffic->bursts);
-    json_number(json, "burst_pairs", traffic->pairs);
-    if (traffic_by_samples(traffic))
+    if (traffic_by_samples(traffic)) {
         put_samples(json, &traffic->sampled);
-    else
-        json_number(json, "memory_from_ns", traffic->bound);
+    } else {
+        json_number(json, "long_bursts", traffic->bursts);
+        json_real(json, "cache_bytes", traffic->cache, 0);
+        json_real(json, "known_up_to_bytes", traffic->known_cache, 0);
+        json_bool(json, "at_most", traffic->at_most);
+        json_real(json, "unmet", traffic->unmet, 4);
+    }
     json_real(json, "seconds", traffic->seconds, 6);
     put_bytes(json, "total_bytes_s", all, traffic_total(all));
     put_all_bytes(json, traffic, all);
@@ -267,24 +268,43 @@ static void columns(struct table *table, const struct traffic *traffic)
     bool sampled = traffic_by_samples(traffic);
     table_column(table, sampled ? "GB/s at least" : "GB/s", TABLE_RIGHT);
     if (!sampled) {
+        table_column(table, "interval", TABLE_RIGHT);
         table_column(table, "read", TABLE_RIGHT);
         table_column(table, "write", TABLE_RIGHT);
+        table_column(table, "lines of 1,000", TABLE_RIGHT | TABLE_OPTIONAL);
+        return;
     }
     table_column(table, "exposed", TABLE_RIGHT);
-    table_column(table, sampled ? "under way" : "hidden", TABLE_RIGHT);
+    table_column(table, "under way", TABLE_RIGHT);
     table_column(table, "cached", TABLE_RIGHT);
     table_column(table, "unknown", TABLE_RIGHT | TABLE_OPTIONAL);
+}
+
+/* Two standard errors to either side; below, what must be at least where bursts are too short for the cache. */
+static void interval_cell(struct table *table, const struct traffic_bytes *bytes)
+{
+    double low = bytes->least - 2 * bytes->error, high = traffic_total(bytes) + 2 * bytes->error;
+    if (!bytes->is_rated || bytes->error <= 0)
+        table_cell(table, "-");
+    else
+        table_cell(table, "%.2f to %.2f", (low > 0 ? low : 0) / 1e9, high / 1e9);
 }
 
 static void cells(struct table *table, const struct traffic *traffic, const struct traffic_bytes *bytes)
 {
     rate_cell(table, bytes, traffic_total(bytes));
     if (!traffic_by_samples(traffic)) {
+        interval_cell(table, bytes);
         rate_cell(table, bytes, bytes->read);
         rate_cell(table, bytes, bytes->written);
+        if (bytes->accesses > 0)
+            table_cell(table, "%.1f", 1000 * bytes->read / CACHE_LINE / bytes->accesses);
+        else
+            table_cell(table, "-");
+        return;
     }
     share_cell(table, bytes, bytes->exposed);
-    share_cell(table, bytes, traffic_by_samples(traffic) ? bytes->under_way : bytes->hidden);
+    share_cell(table, bytes, bytes->under_way);
     share_cell(table, bytes, bytes->cached);
     share_cell(table, bytes, bytes->accesses - bytes->known - bytes->under_way);
 }
@@ -295,7 +315,6 @@ static void objects_text(const struct traffic *traffic, const struct view_option
     struct table *table = table_new();
     size_t shown = 0, more = 0;
     columns(table, traffic);
-    table_column(table, "", TABLE_LEFT);
     table_column(table, "object", TABLE_FLEX);
     array_each (&traffic->objects, const struct traffic_object, object) {
         struct row row = row_of(&names, object);
@@ -307,7 +326,6 @@ static void objects_text(const struct traffic *traffic, const struct view_option
         }
         shown++;
         cells(table, traffic, &object->bytes);
-        table_cell(table, "%s", object->bytes.state == TRAFFIC_PARTLY ? "partly cached" : "");
         table_object(table, traffic->flow, &row);
     }
     table_print(table, out, 2, options->width, options->color);
@@ -375,14 +393,6 @@ static void times_text(const struct traffic *traffic, const struct view_options 
     traffic_times_free(&times);
 }
 
-static void next_command(const struct view_options *options, FILE *out)
-{
-    char *file = report_file(options);
-    fprintf(out, "\nNext      numalens predict --machine generic-4%s  run time on four nodes, under other placements\n",
-            file);
-    free(file);
-}
-
 static void put_text(const struct traffic *traffic, const struct view_options *options, FILE *out)
 {
     struct traffic_words words;
@@ -406,16 +416,19 @@ static void put_text(const struct traffic *traffic, const struct view_options *o
     node_matrix_print(flow_topology(traffic->flow), pair_cell, traffic, out, options->width, options->color);
     problem_heading(options, out, "GB/s of memory over time%s", at_least(traffic));
     times_text(traffic, options, out);
-    if (traffic->all.is_rated && !traffic_by_samples(traffic))
-        next_command(options, out);
+}
+
+/* That a thread has on the machine that is named; 0: on the one that was recorded. */
+static double cache_of(const struct flow *flow, const struct view_options *options)
+{
+    return options && options->machine ? machine_cache(options->machine, flow) : 0;
 }
 
 /* Samples of the processor are often not of its traffic: then there is no column. */
-struct traffic *rows_traffic(const struct flow *flow)
+struct traffic *rows_traffic(const struct flow *flow, const struct view_options *options)
 {
-    const struct flow_stream *ignored;
-    if (flow_streams(flow, &ignored) > 0)
-        return traffic_make(flow);
+    if (traffic_is_recorded(flow))
+        return traffic_make(flow, cache_of(flow, options));
     struct traffic *traffic = traffic_is_sampled(flow) ? traffic_make_sampled(flow) : NULL;
     if (!traffic || traffic->all.is_rated)
         return traffic;
@@ -445,7 +458,7 @@ const struct traffic_bytes *row_traffic(const struct rows *rows, const struct ro
 
 int view_traffic(const struct flow *flow, const struct view_options *options, FILE *out, struct error *err)
 {
-    struct traffic *traffic = traffic_find(flow);
+    struct traffic *traffic = traffic_find(flow, cache_of(flow, options));
     struct json *json = options->json ? json_new(out) : NULL;
     if (json) {
         json_object(json, NULL);

@@ -57,51 +57,45 @@ const char *traffic_silence(const struct traffic *traffic, const struct view_opt
     if (traffic_by_samples(traffic))
         return silence_of_samples(traffic, options, words);
     if (!traffic->recorded && traffic->requested && !traffic->possible)
-        return "Traffic is not known: it takes the soft sampler with latencies, and a tick from perf ('numalens "
-               "doctor' "
-               "says why there is none).";
+        return "Traffic is not known: it takes the soft sampler, and a tick from perf ('numalens doctor' says why "
+               "there is "
+               "none).";
     if (!traffic->recorded && traffic->requested)
-        return options->damage ? "Traffic is not known: no burst is in what there is of the incomplete file."
-                               : "Traffic is not known: no burst was recorded. Record a longer run.";
+        return options->damage ? "Traffic is not known: no long burst is in what there is of the incomplete file."
+                               : "Traffic is not known: there was no long burst. Record a longer run.";
     if (!traffic->recorded)
-        return "Traffic was not recorded: 'numalens record --traffic' does.";
-    if (!traffic->bound)
-        return "Traffic is not known: the recording has no calibration that distinguishes caches from memory "
-               "(docs/machines.md).";
-    if (traffic->too_few)
-        return "Traffic is not known: there are too few pairs of bursts. Record a longer run.";
-    return NULL;
-}
-
-/* What the sum does not hold. */
-static const char *unknown_part(const struct traffic_bytes *all, char *text, size_t size)
-{
-    double unknown = 100 * (1 - all->rated / all->accesses);
-    if (unknown < 1)
-        return "";
-    snprintf(text, size, " The bytes of %.0f%% of the accesses are unknown, and not in it.", unknown);
-    return text;
+        return "Traffic was not recorded (--no-traffic).";
+    if (!traffic->too_few)
+        return NULL;
+    snprintf(
+        words->silence, sizeof words->silence,
+        "Traffic is not known: there are %s long bursts, and %u are needed. Record a longer run, or with more of a "
+        "budget.",
+        number_count(traffic->bursts), traffic_rules.bursts);
+    return words->silence;
 }
 
 static void bursts_opening(const struct traffic *traffic, const struct view_options *options, FILE *out)
 {
     const struct traffic_bytes *all = &traffic->all;
-    char text[96];
-    if (!all->is_rated)
+    double low = all->least - 2 * all->error;
+    paragraph(
+        out, 2, options->width, "",
+        "%.2f GB/s (%.2f to %.2f) between caches and memory, %.2f GB/s of it written back, where each thread has %s of "
+        "cache.",
+        traffic_total(all) / 1e9, (low > 0 ? low : 0) / 1e9, (traffic_total(all) + 2 * all->error) / 1e9,
+        all->written / 1e9, number_bytes((uint64_t)traffic->cache));
+    if (traffic->at_most)
         paragraph(out, 2, options->width, "",
-                  "Most of the traffic is unknown: of %.0f%% of the accesses it cannot be said where they are served "
-                  "from, or how fast they follow one another.",
-                  all->accesses > 0 ? 100 * (1 - all->rated / all->accesses) : 100);
-    else
-        paragraph(
-            out, 2, options->width, "",
-            "%.2f GB/s between caches and memory, at most %.2f GB/s of it written back, at most %.2f GB/s read for "
-            "stores; %.0f%% of the accesses are served from memory without waiting (prefetched), %.0f%% with.%s",
-            traffic_total(all) / 1e9, all->written / 1e9, all->allocated / 1e9, 100 * all->hidden / all->accesses,
-            100 * all->exposed / all->accesses, unknown_part(all, text, sizeof text));
-    paragraph(out, 2, options->width, "",
-              "Estimated from %s pairs of bursts, over %s; a load of %u ns or more counts as served by memory.",
-              number_count(traffic->pairs), number_seconds(traffic->seconds), traffic->bound);
+                  "Long bursts show caches of up to %s: what a larger one holds is not known, and figures are at most "
+                  "what is said.",
+                  number_bytes((uint64_t)traffic->known_cache));
+    paragraph(
+        out, 2, options->width, "",
+        "From %s long bursts, over %s; the program makes %.2f accesses a ns of CPU time. Threads, nodes and times by "
+        "%s samples%s.",
+        number_count(traffic->bursts), number_seconds(traffic->seconds), traffic->accesses_ns,
+        number_count(all->samples), traffic->unmet > 0.01 ? ", some of them of objects that no long burst met" : "");
 }
 
 /* Why bytes are not known, though sources are. */

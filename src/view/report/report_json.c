@@ -162,7 +162,7 @@ int report_json(const struct flow *flow, const struct view_options *options, FIL
     struct report_judgement judgement = {0};
     rows_make(&threads, flow, VIEW_THREADS, options, NULL, 0);
     rows_make(&objects, flow, VIEW_OBJECTS, options, NULL, options->limit ? options->limit : TOP_OBJECTS);
-    threads.traffic = objects.traffic = rows_traffic(flow);
+    threads.traffic = objects.traffic = rows_traffic(flow, options);
     int failed = rows_facts(&objects, &facts, err);
     failed = failed ? failed : report_judge(&judgement, flow, options, err);
     if (failed == 0) {

@@ -168,7 +168,6 @@ static struct command command(const struct report *report, char *arguments, cons
 static void next_commands(const struct report *report)
 {
     struct command commands[5];
-    const struct flow_stream *ignored;
     unsigned count = 0;
     int width = 0;
     if (report->topology->node_count == 1 && report->totals.samples)
@@ -183,7 +182,7 @@ static void next_commands(const struct report *report)
             commands[count++] = command(report, mem_format("object %u", report->sites.items.items[0].object),
                                         "the first object: who uses it when");
     }
-    if (flow_streams(report->flow, &ignored) > 0 || report->traffic)
+    if (report->traffic)
         commands[count++] = command(report, mem_strdup("traffic"), "bytes from memory by object, thread and node");
     commands[count++] = report->options->verbose
                             ? command(report, mem_strdup("objects"), "each object by itself, with its id")
@@ -229,7 +228,7 @@ int report_text(const struct flow *flow, const struct view_options *options, FIL
     rows_make(&report.threads, flow, VIEW_THREADS, options, sort, limit ? limit : TOP_THREADS);
     rows_make(&report.functions, flow, VIEW_FUNCTIONS, options, sort, limit ? limit : TOP_FUNCTIONS);
     rows_make(&report.processes, flow, VIEW_PROCESSES, options, sort, limit ? limit : TOP_PROCESSES);
-    report.traffic = rows_traffic(flow);
+    report.traffic = rows_traffic(flow, options);
     report.sites.traffic = report.threads.traffic = report.functions.traffic = report.traffic;
     int failed = rows_facts(&report.sites, &report.facts, err);
     if (failed == 0) {

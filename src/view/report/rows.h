@@ -81,7 +81,8 @@ void row_facts_free(struct row_facts *facts);
 /* problems/traffic_report.c: bytes from memory, or NULL when they were not recorded; of one row of objects, sites, threads or
  * functions, NULL when it has none of its own: one of several objects of a site */
 struct traffic_bytes;
-struct traffic *rows_traffic(const struct flow *flow);
+struct view_options;
+struct traffic *rows_traffic(const struct flow *flow, const struct view_options *options);
 const struct traffic_bytes *row_traffic(const struct rows *rows, const struct row *row);
 
 /* row_variables.c: names of what objects' and sites' rows allocate, out of the source where it is at hand. */

@@ -38,7 +38,7 @@ static bool note_accesses(struct engine *engine, const struct block *block, ucon
             if (accesses[i].flags & SAMPLE_WRITE &&
                 (begins_sequence(engine, &accesses[i]) ||
                  (accesses[i].addr < block->next && accesses[i].addr + accesses[i].size > block->pc)))
-                return false; /* or it changes the very instructions that were copied */
+                return false;                              /* or it changes the very instructions that were copied */
     if (count > 0 && (uint32_t)count > self->sampler.skip) /* else they are let pass, and nobody looks */
         show_registers(engine, context);
     for (int i = 0; i < count; i++) {
