@@ -223,7 +223,7 @@ ALLOWED = [
     ("lint: sources are formatted", "clang-format 14 is not installed", is_other_release),
     ("*soft_dirty", "this kernel marks no written pages", no_soft_dirty),
     ("*engine_x86_64: *", "the processor has no AVX2*", no_avx2),
-    ("*linked_scalable_aarch64: *", "the processor has no SVE", no_sve),
+    ("*linked_aarch64: *", "the processor has no SVE", no_sve),
     ("*step_x86_64: *", "the processor has no AVX2*", no_avx2),
     ("custom: *", "the processor has no such registers*", no_wide_registers),
     ("*: *", "the C library registers no restartable sequences", no_sequences),

@@ -117,7 +117,7 @@ struct linked {
 
 /* A record: a head, then a word for each of its accesses, of which linked_address() makes the address. The head is the number of
  * the block, and in its upper half 0, or how many of them were made + 1: a fault came. With the number LINKED_BLOCKS it is of one
- * access, by the site in the upper half, of the block in the next word. */
+ * access, by the site in the upper half, of the block in the next word. An address of 0 stands for an access that was not made. */
 uint64_t linked_address(const struct linked *linked, const struct linked_site *site, uint64_t word);
 
 /* Address space, and what is made in it: NULL when there is no executable memory. linked_make() is linked_map() and

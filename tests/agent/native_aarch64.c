@@ -4,11 +4,14 @@
 #include "agent/sampling/step.h"
 #include "isa/linked.h"
 
+#include <asm/hwcap.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 enum { CODE_BYTES = 65536, WORD_BRK = 0xd4200000 };
@@ -29,6 +32,15 @@ static struct fpsimd_context *vectors_of(const ucontext_t *context)
     abort();
 }
 
+/* The kernel takes V registers from their own record, QEMU's user emulation from that of SVE. */
+static void fill_scalable(const struct machine *machine, struct sve_context *record)
+{
+    if (record->head.magic != SVE_MAGIC || record->head.size <= sizeof(*record))
+        return;
+    for (unsigned z = 0; z < 32; z++)
+        memcpy((char *)record + SVE_SIG_ZREG_OFFSET(record->vl / 16, z), &machine->v[z], 16);
+}
+
 static void fill(const struct machine *machine, ucontext_t *context)
 {
     struct sigcontext *to = (struct sigcontext *)&context->uc_mcontext;
@@ -40,6 +52,7 @@ static void fill(const struct machine *machine, ucontext_t *context)
     memcpy(vectors->vregs, machine->v, sizeof(machine->v));
     vectors->fpsr = machine->fpsr;
     vectors->fpcr = machine->fpcr;
+    fill_scalable(machine, (struct sve_context *)((char *)vectors + vectors->head.size));
 }
 
 void machine_to_context(const struct machine *machine, ucontext_t *context)
@@ -48,6 +61,11 @@ void machine_to_context(const struct machine *machine, ucontext_t *context)
     struct fpsimd_context *vectors = (struct fpsimd_context *)((struct sigcontext *)&context->uc_mcontext)->__reserved;
     vectors->head.magic = FPSIMD_MAGIC;
     vectors->head.size = sizeof(*vectors);
+    if (getauxval(AT_HWCAP) & HWCAP_SVE) { /* none are live */
+        struct sve_context *record = (struct sve_context *)(vectors + 1);
+        record->head = (struct _aarch64_ctx){.magic = SVE_MAGIC, .size = sizeof(*record)};
+        record->vl = (uint16_t)prctl(PR_SVE_GET_VL);
+    }
     fill(machine, context);
 }
 

@@ -46,6 +46,8 @@ static bool consume(struct linked *run, const uint64_t *from, const uint64_t *to
         uint64_t made = head >> 32 ? (head >> 32) - 1 : block->accesses;
         for (uint64_t i = 0; i < made; i++) {
             uint64_t addr = linked_address(run, &sites[i], from[i]);
+            if (!addr)
+                continue;
             bool write = sites[i].flags & SAMPLE_WRITE;
             announced |= write && addr - announced_at < sizeof(uint64_t);
             reuse_note(times, block->pc + sites[i].source, addr, write);

@@ -2,11 +2,11 @@
  *
  * Stores need a base register, so translated code has the state's address in x18, whatever the program has there: a block that uses
  * x18 does so by another register, `z`. Besides, a block needs two registers for the log and takes any that none of its
- * instructions uses; it ends where too few are left. Flags are not changed. Vector registers are the program's from the way in to
- * the way out; predicates always, since nothing is copied that uses them. An exclusive load and its store are in one block, with
- * nothing of ours that accesses memory between them.
+ * instructions uses; it ends where too few are left. Flags are not changed. Vector registers and predicates are the program's from the
+ * way in to the way out. An exclusive load and its store are in one block, with nothing of ours that accesses memory between them.
  *
  *   linked_decode.c  what an instruction uses and accesses
+ *   linked_sve.c     ... of those of SVE
  *   linked_block.c   translation
  *   linked_run.c     registers from and to frames, faults
  *   linked_enter.S   the way in and out */
@@ -28,9 +28,10 @@ struct linked_state {
     uint64_t save_x, save_y, save_z; /* of the block's registers */
     uint64_t nzcv, own_sp;
     struct fpsimd_context *vectors; /* of the signal frame */
-    uint8_t *scalable;              /* SVE registers there, or NULL: none are live */
+    uint8_t *scalable;              /* SVE registers there, then predicates; NULL: none are live */
     uint64_t leave;                 /* linked_leave */
     uint64_t indirect;              /* the table of indirect branches */
+    unsigned scalable_bytes;        /* of one register, or 0 */
 };
 
 struct linked_own {
@@ -71,8 +72,17 @@ struct linked_instruction {
     uint64_t target;
     uint16_t size; /* of its access; 0: it has none */
     uint8_t flags, mode, base, extend, shift, index;
+    uint8_t predicate; /* that must have an element for the access to happen + 1; 0: none */
     int32_t offset;
 };
 
-/* linked_decode.c: the instruction at an address. */
-void linked_decode(uint32_t word, uint64_t pc, struct linked_instruction *instruction);
+/* linked_decode.c: the instruction at an address; `scalable` is the length of SVE registers, 0 where none are live. */
+void linked_decode(uint32_t word, uint64_t pc, unsigned scalable, struct linked_instruction *instruction);
+
+/* linked_sve.c: whether it is of SVE; and that instruction, where registers have so many bytes. False: it ends the burst. */
+bool linked_is_scalable(uint32_t word);
+bool linked_decode_scalable(uint32_t word, unsigned bytes, struct linked_instruction *instruction);
+
+/* Makes room for SVE registers in a frame of a thread that has none live: their upper parts are zero then. False: there is none. */
+struct cpu;
+bool linked_open_scalable(struct cpu *cpu);

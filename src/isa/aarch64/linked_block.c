@@ -118,13 +118,13 @@ static unsigned take(unsigned *free)
 
 /* The instructions from an exclusive load to its store: those between use registers only, or leave. Returns their number, or 0 when
  * it is not so. */
-static unsigned decode_pair(uint64_t pc, struct linked_instruction *pair)
+static unsigned decode_pair(const struct making *making, uint64_t pc, struct linked_instruction *pair)
 {
     uint64_t word;
     for (unsigned i = 1; i < PAIR_MOST; i++) {
         if (access_load4(pc + 4 * i, &word) != 0)
             return 0;
-        linked_decode((uint32_t)word, pc + 4 * i, &pair[i]);
+        linked_decode((uint32_t)word, pc + 4 * i, making->linked->state.scalable_bytes, &pair[i]);
         if (pair[i].op == LINKED_EXCLUSIVE_STORE) {
             for (unsigned j = 1; j < i; j++)
                 if (pair[j].op == LINKED_OUT && pair[j].target - pc - 1 < 4 * i)
@@ -140,15 +140,15 @@ static unsigned decode_pair(uint64_t pc, struct linked_instruction *pair)
 }
 
 /* What is to be carried out together from here on: one instruction, or an exclusive load and its store with all between. */
-static unsigned decode_next(struct linked_instruction *next, uint64_t pc)
+static unsigned decode_next(const struct making *making, struct linked_instruction *next, uint64_t pc)
 {
     uint64_t word;
     if (access_load4(pc, &word) != 0)
         return 0;
-    linked_decode((uint32_t)word, pc, next);
+    linked_decode((uint32_t)word, pc, making->linked->state.scalable_bytes, next);
     unsigned together = 1;
     if (next->op == LINKED_EXCLUSIVE_LOAD)
-        together = decode_pair(pc, next);
+        together = decode_pair(making, pc, next);
     if (!together || next->op == LINKED_EXCLUSIVE_STORE) {
         *next = (struct linked_instruction){.word = (uint32_t)word, .op = LINKED_STOP};
         together = 1;
@@ -163,7 +163,8 @@ static bool decode_block(struct making *making)
     struct linked_instruction next[PAIR_MOST];
     unsigned used = 0;
     for (bool last = false; !last && making->count < LINKED_INSTRUCTIONS;) {
-        unsigned together = decode_next(next, block->pc + 4ul * making->count), now = used, accesses = block->accesses;
+        unsigned together = decode_next(making, next, block->pc + 4ul * making->count), now = used,
+                 accesses = block->accesses;
         if (!together && making->count == 0)
             return false;
         for (unsigned i = 0; i < together; i++) {
@@ -245,6 +246,12 @@ static void log_access(struct making *making, const struct linked_instruction *i
 {
     struct words *out = &making->out;
     unsigned y = making->block->y, base = renamed(making, instruction->base);
+    uint32_t none = 0;
+    if (instruction->predicate) { /* CNTP: 0 where it has no element */
+        unsigned predicate = instruction->predicate - 1u;
+        put(out, 0x25208000 | predicate << 10 | predicate << 5 | y);
+        none = put_open(out, IF_ZERO | y);
+    }
     switch (instruction->mode) {
     case LINKED_BY_TARGET:
         put_constant(out, y, instruction->target);
@@ -259,6 +266,8 @@ static void log_access(struct making *making, const struct linked_instruction *i
         put_sum(out, y, base, instruction->offset);
         break;
     }
+    if (none)
+        put_landing(out, none);
     put_one(out, STORE, y, making->block->x, 8 + 8 * which);
 }
 

@@ -86,7 +86,7 @@ static inline void put_jump(struct words *out, uint64_t to)
     put(out, jump_word(out->at + out->count * 4ul, to));
 }
 
-enum { IF_POSITIVE = 0xb6f80000, IF_NEGATIVE = 0xb7f80000, IF_NOT_ZERO = 0xb5000000 };
+enum { IF_POSITIVE = 0xb6f80000, IF_NEGATIVE = 0xb7f80000, IF_ZERO = 0xb4000000, IF_NOT_ZERO = 0xb5000000 };
 
 /* A branch that is taken on a register, or a program's own, to a place that put_landing() marks. */
 static inline uint32_t put_open(struct words *out, uint32_t word)

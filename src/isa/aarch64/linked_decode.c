@@ -278,7 +278,7 @@ static bool vector(uint32_t word, struct linked_instruction *out)
     return true;
 }
 
-static bool decode(uint32_t word, uint64_t pc, struct linked_instruction *out)
+static bool decode(uint32_t word, uint64_t pc, unsigned scalable, struct linked_instruction *out)
 {
     switch (bits(word, 25, 4)) { /* the architecture's op0 */
     case 8:
@@ -298,16 +298,18 @@ static bool decode(uint32_t word, uint64_t pc, struct linked_instruction *out)
     case 7:
     case 15:
         return vector(word, out);
-    default: /* SVE, SME, what is not allocated */
+    case 2:
+        return scalable && linked_decode_scalable(word, scalable, out);
+    default: /* SME, what is not allocated */
         return false;
     }
 }
 
-void linked_decode(uint32_t word, uint64_t pc, struct linked_instruction *out)
+void linked_decode(uint32_t word, uint64_t pc, unsigned scalable, struct linked_instruction *out)
 {
     static const uint8_t places[] = {0, 5, 10, 16};
     *out = (struct linked_instruction){.word = word};
-    if (!decode(word, pc, out)) {
+    if (!decode(word, pc, scalable, out)) {
         *out = (struct linked_instruction){.word = word, .op = LINKED_STOP};
         return;
     }

@@ -6,9 +6,15 @@
 #define STATE_SCALABLE 304
 
     .arch armv8.2-a+sve
+    /* registers, then predicates, at x9 */
     .macro each_scalable instruction
     .irp number, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31
     \instruction z\number, [x9, #\number, mul vl]
+    .endr
+    addvl x9, x9, #31
+    addvl x9, x9, #1
+    .irp number, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15
+    \instruction p\number, [x9, #\number, mul vl]
     .endr
     .endm
 

@@ -14,6 +14,15 @@ enum { S = LINKED_STATE_REGISTER, WORD_SVC = 0xd4000001, PSTATE_TCO = 1 << 25 };
 
 static const uint64_t all_flags = FLAG_N | FLAG_Z | FLAG_C | FLAG_V;
 
+/* Blocks with instructions of SVE are for frames that have its registers. */
+static void take_scalable(struct linked *linked, const struct cpu *cpu)
+{
+    if (linked->state.scalable_bytes != cpu->scalable_bytes)
+        linked_forget(linked);
+    linked->state.scalable = cpu->scalable;
+    linked->state.scalable_bytes = cpu->scalable_bytes;
+}
+
 bool linked_run(struct linked *linked, void *thread, ucontext_t *context)
 {
     struct linked_state *state = &linked->state;
@@ -27,10 +36,16 @@ bool linked_run(struct linked *linked, void *thread, ucontext_t *context)
     state->sp = *cpu.sp;
     state->nzcv = *cpu.pstate & all_flags;
     state->vectors = cpu.vectors;
-    state->scalable = cpu.scalable;
     linked->pc = *cpu.pc;
+    take_scalable(linked, &cpu);
     linked->stopped = linked_loop(linked);
     linked_hand_over(linked);
+    if (linked->stopped == LINKED_INSTRUCTION && linked_is_scalable(linked->stop_name) && !cpu.scalable &&
+        linked_open_scalable(&cpu)) {
+        take_scalable(linked, &cpu);
+        linked->stopped = linked_loop(linked);
+        linked_hand_over(linked);
+    }
     for (unsigned i = 0; i < 31; i++)
         cpu.x[i] = state->x[i];
     *cpu.sp = state->sp;
