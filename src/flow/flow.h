@@ -197,7 +197,8 @@ size_t flow_barrier_waits(const struct flow *flow, const struct flow_barrier_wai
 struct flow_reuse {
     struct event_reuse event;
     uint64_t time;
-    uint32_t thread, object; /* object: FLOW_NONE when not attributed */
+    uint32_t thread, object; /* object: FLOW_NONE when not attributed, or never sampled */
+    uint32_t site;           /* of the object, sampled or not; or FLOW_NONE */
     uint32_t code;           /* its instruction: equal ones are one */
     int16_t from, home;      /* nodes, as in struct flow_access */
 };

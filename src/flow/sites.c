@@ -494,4 +494,6 @@ void live_sites_draw(struct flow *flow)
     array_free(&drawing.chains);
     array_free(&drawing.wrapper);
     strtab_free(drawing.lines);
+    array_each (&flow->reuses, struct flow_reuse, reuse)
+        reuse->site = live_site_of(flow, reuse->site);
 }

@@ -134,7 +134,7 @@ static void look(program *next)
             const struct reuse_row *row = &times.rows[i];
             struct reuse_counts *to = row->flags & REUSE_DIRTY ? &dirty : &counts;
             (row->flags & REUSE_AT_LEAST ? to->at_least : to->used)[row->bin] += (double)row->count;
-            to->rows++;
+            to->least = to->least > 0 && to->least < (double)row->count ? to->least : (double)row->count;
             if (to == &counts)
                 followed += (double)row->count;
         }

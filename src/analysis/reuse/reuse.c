@@ -152,7 +152,7 @@ static void take_rows(struct reuse *reuse)
         struct burst *burst = burst_of(reuse, rows[i].thread, rows[i].event.burst);
         if (!burst)
             continue; /* its end was lost */
-        uint32_t site = rows[i].object == FLOW_NONE ? FLOW_NONE : flow_object_site(reuse->flow, rows[i].object);
+        uint32_t site = rows[i].site;
         struct row row = {.subject = site != FLOW_NONE ? site : (uint64_t)1 << 32 | rows[i].object,
                           .burst = (uint32_t)(burst - reuse->bursts.items),
                           .object = rows[i].object,
@@ -176,7 +176,8 @@ static void add(struct reuse_counts *counts, const struct row *row, double weigh
         counts->at_least[row->bin] += row->value * weight;
     else
         counts->used[row->bin] += row->value * weight;
-    counts->rows++;
+    double value = row->value * weight;
+    counts->least = counts->least > 0 && counts->least < value ? counts->least : value;
 }
 
 /* All groups but one; GROUPS: all of them. */
@@ -192,7 +193,8 @@ static void sum_counts(struct reuse_counts *sum, const struct reuse_counts *grou
         }
         sum->at_once += groups[k].at_once;
         sum->bursts += groups[k].bursts;
-        sum->rows += groups[k].rows;
+        if (groups[k].least > 0 && (sum->least <= 0 || groups[k].least < sum->least))
+            sum->least = groups[k].least;
     }
 }
 
@@ -376,9 +378,12 @@ void reuse_ask(const struct reuse *reuse, double bytes, struct reuse_answer *ans
     for (size_t from = 0, to; from < reuse->rows.count; from = to) {
         struct spread read = {0}, written = {0};
         const struct row *first = &reuse->rows.items[from];
+        uint32_t object = FLOW_NONE; /* one that was sampled: else nothing more is known of the site */
         for (to = from; to < reuse->rows.count && reuse->rows.items[to].subject == first->subject; to++)
             ;
         gather(reuse, from, to, subject);
+        for (size_t i = from; i < to && object == FLOW_NONE; i++)
+            object = reuse->rows.items[i].object;
         for (unsigned k = 0; k <= GROUPS; k++) {
             double past = misses(reuse, subject->counts[PAST], k, times[k], sum);
             double in = misses(reuse, subject->counts[CACHED], k, times[k], sum) * scale,
@@ -397,7 +402,7 @@ void reuse_ask(const struct reuse *reuse, double bytes, struct reuse_answer *ans
         }
         array_push(&answer->objects,
                    (struct reuse_object){
-                       .object = first->object,
+                       .object = object,
                        .site = first->subject >> 32 ? FLOW_NONE : (uint32_t)first->subject,
                        .bursts = subject->bursts,
                        .accesses = subject->accesses / reuse->seconds,

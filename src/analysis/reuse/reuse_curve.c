@@ -3,8 +3,11 @@
 
 #include <math.h>
 
-/* What the curve of all is worth beside its own, in rows of its own at risk: where fewer are left, it shows more. */
-enum { PRIOR_ROWS = 4 };
+/* What the curve of all is worth beside its own, in accesses that were followed: where fewer are at risk, it shows more. */
+enum { PRIOR = 4 };
+
+/* Likewise, of all: fewer at risk show nothing, and one that ends among them would seem to be all. */
+enum { FEWEST = 8 };
 
 static double width(unsigned bin)
 {
@@ -20,11 +23,13 @@ void reuse_curve_make(struct reuse_curve *curve, const struct reuse_counts *coun
         if (counts->used[bin] + counts->at_least[bin] > 0)
             curve->last = bin;
     }
-    double prior = all && counts->rows ? PRIOR_ROWS * at_risk / counts->rows : 0;
+    double prior = all ? PRIOR * counts->least : 0;
     for (unsigned bin = 0; bin < REUSE_BINS; bin++) {
         double ended = counts->used[bin] + (bin == 1 ? counts->at_once : 0), risk = at_risk - counts->at_least[bin] / 2;
         double expected = prior > 0 ? prior * all->hazard[bin] : 0;
         double hazard = fmax(risk, 0) + prior > 0 ? fmin(1, (ended + expected) / (fmax(risk, 0) + prior)) : 0;
+        if (!all && at_risk < FEWEST * counts->least)
+            hazard = 0;
         double before = survival;
         survival *= 1 - hazard;
         at_risk -= ended + counts->at_least[bin];

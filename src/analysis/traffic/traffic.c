@@ -282,10 +282,10 @@ static void take_objects(struct traffic *traffic, const struct reuse_answer *ans
     array_each (&answer->objects, const struct reuse_object, from) {
         struct traffic_object *row = from->object == FLOW_NONE ? &traffic->nobody : traffic_row(traffic, from->object);
         row->bursts = from->bursts;
-        row->bytes.read = from->bytes.read;
-        row->bytes.written = from->bytes.written;
-        row->bytes.error = from->bytes.read_error + from->bytes.written_error;
-        row->bytes.accesses = from->accesses;
+        row->bytes.read += from->bytes.read; /* what is not attributed may be of several sites */
+        row->bytes.written += from->bytes.written;
+        row->bytes.error += from->bytes.read_error + from->bytes.written_error;
+        row->bytes.accesses += from->accesses;
         row->bytes.least = traffic_total(&row->bytes);
         traffic->all.accesses += from->accesses;
     }

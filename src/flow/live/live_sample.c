@@ -215,6 +215,8 @@ void live_sample_reuse(struct flow *flow, struct process *process, const struct 
     struct flow_reuse row = {.event = *reuse, .time = event->time, .thread = thread};
     row.code = live_frame_number(flow, process, reuse->pc);
     row.object = live_attribute_sample(flow, process, event->tid, reuse->addr, &ignored);
+    row.site =
+        row.object != FLOW_NONE ? pool_at(&flow->records, row.object)->trail : FLOW_NONE; /* until they are drawn */
     row.from = flow->topology->node_count == 1 ? 0 : flow->thread_nodes.items[thread];
     row.home = (int16_t)home_of(flow, process, reuse->addr, row.object, row.from);
     array_push(&flow->reuses, row);
