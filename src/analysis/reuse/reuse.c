@@ -371,8 +371,11 @@ void reuse_ask(const struct reuse *reuse, double bytes, struct reuse_answer *ans
     memset(answer, 0, sizeof *answer);
     answer->bytes = bytes;
     answer->known = bytes / CACHE_LINE <= reuse->known_lines;
+    /* What a larger cache leaves to memory is at most what the largest known one does. The curve's end is no bound: where the last
+     * line that is seen is one that is used again, it falls to 0. */
+    double lines = answer->known ? bytes / CACHE_LINE : reuse->known_lines;
     for (unsigned k = 0; k <= GROUPS; k++)
-        times[k] = reuse_curve_time(&reuse->all[k], bytes / CACHE_LINE);
+        times[k] = reuse_curve_time(&reuse->all[k], lines);
     struct subject *subject = mem_alloc(sizeof *subject);
     struct reuse_counts *sum = mem_alloc(sizeof *sum);
     for (size_t from = 0, to; from < reuse->rows.count; from = to) {
