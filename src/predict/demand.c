@@ -53,8 +53,8 @@ static int refuse(const struct traffic *traffic, struct error *err)
         return error_set(err, -ENODATA, "the recording has no memory traffic: it was made with --no-traffic");
     if (!traffic->recorded && !traffic->possible)
         return error_set(err, -ENODATA,
-                         "the recording has no memory traffic: long bursts take a tick by perf and bursts by one "
-                         "signal; 'numalens doctor' says what is missing");
+                         "the recording has no memory traffic: nothing was sampled; record it with: numalens record -- "
+                         "PROGRAM");
     if (traffic->too_few || traffic->seconds <= 0 || !traffic->all.is_rated)
         return error_set(err, -ENODATA, "only %llu long bursts, and %u are needed to know the traffic; record longer",
                          (unsigned long long)traffic->bursts, traffic_rules.bursts);

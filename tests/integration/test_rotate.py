@@ -378,7 +378,7 @@ def _():
         os.mkdir(parts)
         demo = [nlens.example("demo"), "--steps=25"]
         for options in (["--rotate", "200ms", "-o", "parts/it.data"], ["-o", "plain.data"]):
-            ended = run([NUMALENS, "record", "-q", "--traffic", "-F", "3000", "--budget", "50", "--machine", "generic-2", *options, "--",
+            ended = run([NUMALENS, "record", "-q", "-F", "3000", "--budget", "50", "--machine", "generic-2", *options, "--",
                          *demo], folder=folder)
             assert ended.status == 0, ended
         files = [os.path.join("parts", name) for name in sorted(os.listdir(parts))]

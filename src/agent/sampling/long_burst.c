@@ -432,7 +432,8 @@ static void count_behind(struct agent_thread *self, ucontext_t *context)
     struct step_long run = {0};
     bursts.phase = COUNTING_BEHIND;
     bursts.slice = SLICE_NEXT;
-    count_slices(self, context, &run, bursts.limit_ns / COUNT_PARTS, bursts.times->now);
+    if (goes_on(self)) /* else a signal waits */
+        count_slices(self, context, &run, bursts.limit_ns / COUNT_PARTS, bursts.times->now);
 }
 
 /* Goes on behind what must run by itself. */

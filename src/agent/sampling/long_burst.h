@@ -1,7 +1,7 @@
 /* agent/sampling/long_burst.h - now and then a thread is stepped through millions of its accesses: after how many of them lines
  * are used again (reuse_times.h), and how many accesses it makes in a while.
  *
- * One at a time in a process, which then takes some of its memory; a quarter of the budget in all. First accesses are counted at nearly the program's own speed, then they are looked at. Before a
+ * One at a time in a process, which then takes some of its memory; a part of the budget in all. First accesses are counted at nearly the program's own speed, then they are looked at. Before a
  * system call, a hook of the agent's or what cannot be stepped the burst pauses, and goes on behind it by a breakpoint where the
  * kernel gives one; else it ends there. Its rows are sent when it is over, as the ring has room.
  *

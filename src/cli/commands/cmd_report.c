@@ -28,7 +28,7 @@ static const char description[] =
     "change.\vWithout a table: the report on one screen; -v for all of it. Tables: patterns (what is wrong and what to "
     "do), objects, sites, threads, functions, processes; sharing (private and shared data), latency (distribution, "
     "tail, contention), balance (remote accesses of each thread), or several of these three with commas; pages (by "
-    "thread and time), map (memory over time, drawn), traffic (bytes from memory, of a recording with --traffic or by "
+    "thread and time), map (memory over time, drawn), traffic (bytes from memory, by long bursts or "
     "hardware samples); or "
     "'object ID' for one object.\n"
     "FILE is numalens.data unless named. A folder holds the traces of a job's ranks, which are reported together "

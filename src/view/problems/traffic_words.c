@@ -57,9 +57,7 @@ const char *traffic_silence(const struct traffic *traffic, const struct view_opt
     if (traffic_by_samples(traffic))
         return silence_of_samples(traffic, options, words);
     if (!traffic->recorded && traffic->requested && !traffic->possible)
-        return "Traffic is not known: it takes the soft sampler, and a tick from perf ('numalens doctor' says why "
-               "there is "
-               "none).";
+        return "Traffic is not known: it takes the soft sampler (numalens record --source soft).";
     if (!traffic->recorded && traffic->requested)
         return options->damage ? "Traffic is not known: no long burst is in what there is of the incomplete file."
                                : "Traffic is not known: there was no long burst. Record a longer run.";
