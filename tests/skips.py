@@ -204,12 +204,6 @@ def no_caches():
     return not glob.glob("/sys/devices/system/cpu/cpu0/cache/index*/size")
 
 
-def large_cache():
-    """a last cache that holds a quarter of the tests' 256 MiB"""
-    sizes = [text_of(path).strip() for path in glob.glob("/sys/devices/system/cpu/cpu0/cache/index*/size")]
-    return any(int(size[:-1]) >= 64 << 10 for size in sizes if size.endswith("K"))
-
-
 def no_recordings():
     """recordings of other machines are not beside the project"""
     return not os.path.isdir(os.path.abspath(__file__ + "/../../../shared/data/perf"))
@@ -269,8 +263,6 @@ ALLOWED = [
     ("traffic: stores past the caches*", "only x86-64 has them", is_not_x86_64),
     ("harmless: long bursts leave code*", "the example is for x86-64", is_not_x86_64),
     ("*: *", "caches and memory *not* distinguished *", no_caches),
-    ("costs: *", "most of the traffic is unknown*", large_cache),
-    ("predict: *", "the traffic of this recording is unknown*", large_cache),
     ("import: *", "* is not here", no_recordings),
     ("import: inputs that broke other readers*", "no such inputs here", no_recordings),
 ]

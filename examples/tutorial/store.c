@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { WORKERS = 4, SHARD = 1 << 21, REQUESTS = 10000000 };
+enum { WORKERS = 4, SHARD = 1 << 21, REQUESTS = 30000000 };
 
 struct entry {
     uint64_t key, value;

@@ -52,7 +52,7 @@ struct view_options {
     const char *path;                   /* of the trace, for the commands that are suggested */
     const char *damage;                 /* what is missing in the file, or NULL */
     const struct trace_session *ending; /* or NULL */
-    const struct model *machine;        /* that run times are predicted for, with as many nodes as the flow; or NULL */
+    const struct model *machine;        /* that it is judged on, with as many nodes as the flow; or NULL */
 };
 
 /* The whole report. */

@@ -78,7 +78,7 @@ static const struct argp_option option_table[] = {
     {"chunks", KEY_CHUNKS, "N", 0, "keep the pages of at most N threads until their interval ends (1024)", 4},
     {"chunk-pages", KEY_CHUNK_PAGES, "N", 0, "and at most N pages of each (16384)", 4},
     {"machine", KEY_MACHINE, "NAME", 0,
-     "simulate the nodes of this machine, and let reports predict run time on it; 'numalens machines' lists them",
+     "simulate the nodes of this machine, and let reports judge on it; 'numalens machines' lists them",
      SAMPLING_LAST_GROUP},
     {0, 0, 0, 0, "Allocators of the program's own (docs/custom-allocators.md):", 6},
     {"alloc-fn", KEY_ALLOC_FN, "NAME:HOW", 0, "a function that allocates, such as my_alloc:size=1", 6},

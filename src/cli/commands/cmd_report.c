@@ -97,7 +97,7 @@ static const struct argp_option option_table[] = {
     {"height", OPTION_HEIGHT, "ROWS", 0, "Map: rows of the picture (24)", 0},
     {"ascii", OPTION_ASCII, NULL, 0, "Map: with ASCII letters only, as where the locale is not UTF-8", 0},
     {"machine", OPTION_MACHINE, "NAME", 0,
-     "Predict run time on this machine and simulate its nodes; 'numalens machines' lists them; or a file "
+     "Judge on this machine and simulate its nodes; 'numalens machines' lists them; or a file "
      "(./my.machine)",
      0},
     {"verbose", 'v', NULL, 0, "The report: also threads, functions, processes, traffic between nodes, every loss", 0},
