@@ -32,7 +32,7 @@ def recorded(folder):
     program = os.path.join(folder, "programs", "static_array")
     os.makedirs(os.path.dirname(program))
     shutil.copy(example("static_array"), program)
-    ended = record(folder, [program], ["--no-traffic"], bursts=20)
+    ended = record(folder, [program], bursts=20)
     assert ended.status == 0, ended
     return program, ended.trace, {"HOME": folder}
 
@@ -92,7 +92,7 @@ def elsewhere():
         ended = run([nlens.NUMALENS, "script", "--symfs", tree, ACCESSES, trace], environment=home)
         assert ended.status == 0 and re.search(rb"\brun\b", ended.out), ended
         ended = run([nlens.NUMALENS, "predict", "--symfs", tree, "--machine", "generic-4", trace], environment=home)
-        assert ended.status == 1 and b"no memory traffic" in ended.err, ended # its recording has none; the option is known
+        assert ended.status in (0, 1) and b"--symfs" not in ended.err, ended # whatever so short a recording shows
         ended = run([nlens.NUMALENS, "check", "--symfs", tree, "--max-remote", "99%", trace], environment=home)
         assert ended.status in (0, 1) and b"--symfs" not in ended.err, ended # whatever 20 bursts decide
         cache = os.path.join(folder, ".debug", ".build-id", identity[:2], identity[2:])

@@ -90,9 +90,9 @@ int export_folded(const struct flow *flow, const struct export_options *options,
     struct tally tally;
     int failed = tally_make(&tally, flow, folding.names, false, err);
     if (failed == 0 && options->value == TALLY_BYTES && !tally.has_bytes) {
-        failed = error_set(err, -ENODATA,
-                           "how many bytes come from memory is not known: record it with numalens record -- "
-                           "PROGRAM, for long enough");
+        failed =
+            error_set(err, -ENODATA,
+                      "how many bytes come from memory is not known: record it for longer, and without --no-traffic");
         tally_free(&tally);
     }
     if (failed == 0) {
