@@ -5,6 +5,7 @@
 #include "machine/model.h"
 #include "predict/gain.h"
 #include "predict/recorded_machine.h"
+#include "trace/session.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -13,6 +14,12 @@
 
 static const double NEXT_TO_NOTHING =
     0.01; /* of the accesses are remote: whatever comes from memory, it is not another node's */
+
+/* Part of the CPU time: docs/performance.md has what sampling takes within its budget, a fifth of this. */
+static const double MUCH_SAMPLING = 0.1;
+
+/* Of so many none shows what takes a tenth of the time once in 24 recordings (0.9 to the 30th). */
+enum { FEWEST_BURSTS = 30 };
 
 struct judge {
     struct findings *findings;
@@ -199,6 +206,28 @@ static void decide(struct judge *judge)
         undecided(judge);
 }
 
+/* " Let each thread initialise the part it uses (first touch): plate." */
+static const char *to_do(struct findings *findings)
+{
+    const struct finding *first = findings->items.count ? findings->items.items : NULL;
+    if (findings->matters != MATTERS || !first || first->advice.count == 0)
+        return "";
+    return findings_text(findings, " %s: %s.", capital(findings, action_text(first->advice.items[0].action)),
+                         first->name);
+}
+
+/* " Sampling took 40% of its time, which slows what it measures." */
+static const char *sampling_cost(struct findings *findings)
+{
+    const struct trace_session *ending = flow_ending(findings->facts->flow);
+    uint64_t took = ending ? trace_session_number(ending, "handler_ns", 0) : 0;
+    uint64_t cpu = ending ? trace_session_number(ending, "cpu_ns", 0) : 0;
+    if (cpu == 0 || (double)took < MUCH_SAMPLING * (double)cpu)
+        return "";
+    return findings_text(findings, " Sampling took %.0f%% of its time, which slows what it measures.",
+                         100 * (double)took / (double)cpu);
+}
+
 static void take(struct judge *judge, struct error *err)
 {
     struct findings *findings = judge->findings;
@@ -228,7 +257,11 @@ static void judge_on(struct findings *findings, const struct model *machine)
     judge.share_low = share_there(&judge, findings->remote_time_low);
     judge.share_high = share_there(&judge, findings->remote_time_high);
     take(&judge, &err);
-    decide(&judge);
+    if (findings->facts->bursts < FEWEST_BURSTS)
+        say(&judge, MATTERS_UNDECIDED, NULL, "Too few samples to say.");
+    else
+        decide(&judge);
+    findings->verdict = findings_text(findings, "%s%s%s", findings->verdict, to_do(findings), sampling_cost(findings));
     findings->decided = findings->matters != MATTERS_UNDECIDED;
     findings->numa_bound = findings->matters == MATTERS;
     if (!findings->decided && !*findings->decide && judge.traffic->recorded && judge.traffic->too_few)

@@ -164,6 +164,7 @@ static void streams_on_one_node(void **state)
     says(findings, "and can deliver 60; with its memory placed as the findings advise no memory or link is asked for "
                    "more than 67%");
     says(findings, "75% are another node's, most of them of ");
+    says(findings, "Let each thread initialise the part it uses (first touch): ");
     assert_true(findings->items.count > 0);
     array_each (&findings->items, const struct finding, finding) { /* one object, or the node that it is on */
         near(finding->then.asked / finding->then.can, 40 / 60.0);
@@ -306,7 +307,7 @@ static void too_few(void **state)
     struct judged judged = judge((struct run){.traffic = true, .rounds = 1, .latency = FAST, .distance = WORD});
     assert_int_equal(judged.findings->matters, MATTERS_UNDECIDED);
     assert_false(judged.findings->decided);
-    says(judged.findings, "Undecided whether NUMA slows this program");
+    says(judged.findings, "How many bytes come from memory is not known");
     assert_non_null(strstr(judged.findings->decide, "numalens record -F"));
     judged_free(&judged);
 }

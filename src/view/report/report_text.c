@@ -89,11 +89,10 @@ static void answer_remote(const struct report *report, const struct findings *fi
     const char *color = !report->options->color ? "" : much ? "\033[1;31m" : "\033[1;32m";
     if (by_bytes)
         paragraph(report->out, 2, report->options->width, color,
-                  "%s of the bytes from memory are remote on %s. Counting what caches answer too, %s of the accesses "
-                  "are remote (%s of %s samples).",
-                  number_percent((uint64_t)(findings->remote_bytes * 1e6 + 0.5), 1000000), nodes,
+                  "%s of the accesses are remote (%s of %s samples), and %s of the bytes from memory, on %s.",
                   number_percent(totals->remote, totals->home_known), number_count(totals->remote),
-                  number_count(totals->home_known));
+                  number_count(totals->home_known),
+                  number_percent((uint64_t)(findings->remote_bytes * 1e6 + 0.5), 1000000), nodes);
     else if (findings && findings->facts->weights.by_period)
         paragraph(report->out, 2, report->options->width, color,
                   "%s of the accesses are remote, each sample weighed by its period (%s of %s samples) on %s.",
