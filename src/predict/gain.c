@@ -3,6 +3,7 @@
 
 #include "machine/model.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <string.h>
 
@@ -58,16 +59,16 @@ static bool plan_of(const struct demand *demand, const struct finding *finding, 
     return plan->object != DEMAND_NONE;
 }
 
-/* "memory of node 0 is asked for 7 GB/s instead of 26": of what is asked for most, then and now. */
+/* "Memory of node 0 is asked for 67% of what it can deliver instead of 267%": of what is asked for most, then and now. */
 static const char *gain_text(struct findings *findings, const struct capacity *as_is, const struct capacity *then)
 {
     char where[LIMIT_TEXT];
     if (capacity_grade(as_is) == GRADE_UNDER || capacity_ratio(then) > clearly_less * capacity_ratio(as_is))
         return NULL;
-    if (then->can <= 0)
-        return findings_text(findings, "Nothing is asked of %s", limit_text(&as_is->where, where));
-    return findings_text(findings, "%.0f%% of what %s can deliver instead of %.0f%%", 100 * capacity_ratio(then),
-                         limit_text(&then->where, where), 100 * capacity_ratio(as_is));
+    limit_text(then->can > 0 ? &then->where : &as_is->where, where);
+    where[0] = (char)toupper((unsigned char)where[0]);
+    return findings_text(findings, "%s is asked for %.0f%% of what it can deliver instead of %.0f%%", where,
+                         100 * capacity_ratio(then), 100 * capacity_ratio(as_is));
 }
 
 /* As printed, in tenths of what there is now: by how much less is asked for. */

@@ -42,7 +42,7 @@ static bool find_stretch(const struct facts_subject *subject, uint64_t *from, ui
     return found;
 }
 
-/* "70% of what memory of node 0 can deliver instead of 260%, on generic-4", or null. */
+/* "Memory of node 0 is asked for 70% of what it can deliver instead of 260%, on generic-4", or null. */
 static void put_then(const struct findings *findings, const struct finding *finding, struct json *json)
 {
     char *text = finding->then_text ? mem_format("%s, on %s", finding->then_text, findings->machine) : NULL;

@@ -24,7 +24,7 @@ static const char *verdict_color(const struct findings *findings, const struct v
     return !options->color ? "" : open ? "\033[1;33m" : findings->numa_bound ? "\033[1;31m" : "\033[1;32m";
 }
 
-/* "At most 31.0% of run time"; on a machine "70% of what memory of node 0 can deliver instead of 260%" */
+/* "At most 31.0% of run time"; on a machine "Memory of node 0 is asked for 70% of what it can deliver instead of 260%" */
 static char *cost(const struct finding *finding)
 {
     if (finding->then_text)
