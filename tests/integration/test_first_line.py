@@ -15,7 +15,7 @@ MACHINE = "generic-4"
 # What the threads want of what one node has: by far enough for twice the time, and the four nodes have too little as well.
 WANTED = 6
 # As scripts/demo has it: larger than any last cache.
-DEMO = ["--side=4729", "--workers=16", "--steps=60"]
+DEMO = ["--side=4729", "--workers=16", "--steps=120"]
 BAD_MODEL = "title A machine\nsource a test\ntopology numa:2 core:2\nlatency 0 90 140\nlatency 1 140 90\nread 0 100 0\n"
 
 
