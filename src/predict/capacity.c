@@ -15,16 +15,23 @@ static const double NEAR = 0.7; /* of what can be delivered: latency has risen b
 static const unsigned LINES_UNDER_WAY =
     16; /* of a core, where its model does not say what it can fetch; measured on servers */
 
+enum ask { ASKED, ASKED_LOW, ASKED_HIGH, ASKS };
+
 struct asking {
     const struct model *machine;
     const struct demand *demand;
     uint32_t nodes, resources; /* memories, then links from node to node */
     double *bytes;             /* threads * nodes, in one phase */
     double *least;             /* of those */
-    double *asked, *asked_low; /* phases * resources */
+    double *asked[ASKS];       /* phases * resources */
     double *can;               /* likewise */
     double *length;            /* of a phase */
 };
+
+static bool is_here(const struct model *machine)
+{
+    return machine->name && strcmp(machine->name, "this machine") == 0;
+}
 
 static double core_rate(const struct asking *asking, uint32_t node)
 {
@@ -63,33 +70,34 @@ static double crowd_of(const struct asking *asking, uint32_t phase, uint32_t nod
     return fmax(running / asking->machine->cpus_per_node, 1);
 }
 
-/* What its core can fetch counts from its own node, wherever the bytes are: a placement that makes a thread wait longer is no better for
- * asking for less. */
+/* A thread's bytes a second to each node, as they are, at least and at most: what its core can fetch bounds all three. That counts from its
+ * own node, wherever the bytes are: a placement that makes a thread wait longer is no better for asking for less. */
+static void ask_for(struct asking *asking, uint32_t phase, uint32_t thread, enum ask which)
+{
+    const struct demand *demand = asking->demand;
+    uint32_t nodes = asking->nodes, own = demand->threads.items[thread].node;
+    double error = demand->threads.items[thread].error, speed = is_here(asking->machine) ? 1 : CORE_SPEED;
+    const double factor[ASKS] = {1, fmax(1 - error, 0) / speed, (1 + error) * speed};
+    const double *bytes = (which == ASKED_LOW ? asking->least : asking->bytes) + (size_t)thread * nodes;
+    double cpu_s = demand->cpu_s[(size_t)phase * demand->threads.count + thread], total = 0;
+    double *asked = asking->asked[which] + (size_t)phase * asking->resources;
+    for (uint32_t k = 0; k < nodes; k++)
+        total += bytes[k] * factor[which];
+    double seconds = fmax(cpu_s, total / core_rate(asking, own)) * crowd_of(asking, phase, own);
+    for (uint32_t k = 0; k < nodes; k++) {
+        double rate = bytes[k] * factor[which] / seconds;
+        asked[k] += rate;
+        asked[nodes + own * nodes + k] += k == own ? 0 : rate;
+    }
+    asking->length[phase] = fmax(asking->length[phase], cpu_s);
+}
+
 static void ask(struct asking *asking, uint32_t phase)
 {
     const struct demand *demand = asking->demand;
-    uint32_t nodes = asking->nodes;
-    double *asked = asking->asked + (size_t)phase * asking->resources,
-           *low = asking->asked_low + (size_t)phase * asking->resources;
-    for (size_t i = 0; i < demand->threads.count; i++) {
-        double cpu_s = demand->cpu_s[phase * demand->threads.count + i], total = 0;
-        uint32_t own = demand->threads.items[i].node;
-        const double *bytes = asking->bytes + i * nodes, *least = asking->least + i * nodes;
-        for (uint32_t k = 0; k < nodes; k++)
-            total += bytes[k];
-        if (cpu_s <= 0 || total <= 0)
-            continue;
-        double seconds = fmax(cpu_s, total / core_rate(asking, own)) * crowd_of(asking, phase, own);
-        asking->length[phase] = fmax(asking->length[phase], cpu_s);
-        for (uint32_t k = 0; k < nodes; k++) {
-            asked[k] += bytes[k] / seconds;
-            low[k] += least[k] / seconds;
-            if (k != own) {
-                asked[nodes + own * nodes + k] += bytes[k] / seconds;
-                low[nodes + own * nodes + k] += least[k] / seconds;
-            }
-        }
-    }
+    for (uint32_t i = 0; i < demand->threads.count; i++)
+        for (int which = 0; which < ASKS && demand->cpu_s[(size_t)phase * demand->threads.count + i] > 0; which++)
+            ask_for(asking, phase, i, (enum ask)which);
 }
 
 /* Writing takes more of the bandwidth than reading. `mixed` is of one write for each read. */
@@ -121,10 +129,10 @@ static uint32_t phase_of(const struct asking *asking, uint32_t resource)
         all += asking->length[i];
     for (uint32_t i = 0; i < demand->phase_count; i++) {
         size_t at = (size_t)i * asking->resources + resource;
-        double ratio = asking->asked[at] / asking->can[at], as_much = 0;
+        double ratio = asking->asked[ASKED][at] / asking->can[at], as_much = 0;
         for (uint32_t k = 0; k < demand->phase_count; k++) {
             size_t other = (size_t)k * asking->resources + resource;
-            as_much += asking->asked[other] / asking->can[other] >= ratio ? asking->length[k] : 0;
+            as_much += asking->asked[ASKED][other] / asking->can[other] >= ratio ? asking->length[k] : 0;
         }
         if (as_much >= SHARE_OF_TIME * all && ratio > most) {
             most = ratio;
@@ -134,21 +142,14 @@ static uint32_t phase_of(const struct asking *asking, uint32_t resource)
     return best;
 }
 
-static bool is_here(const struct model *machine)
-{
-    return machine->name && strcmp(machine->name, "this machine") == 0;
-}
-
 static struct capacity choose(const struct asking *asking)
 {
     struct capacity capacity = {0};
-    double error = asking->demand->threads.count ? asking->demand->threads.items[0].error : 0;
-    double speed = is_here(asking->machine) ? 1 : CORE_SPEED;
     for (uint32_t resource = 0; resource < asking->resources; resource++) {
         size_t at = (size_t)phase_of(asking, resource) * asking->resources + resource;
-        struct capacity here = {.asked = asking->asked[at],
-                                .low = asking->asked_low[at] * fmax(1 - error, 0) / speed,
-                                .high = asking->asked[at] * (1 + error) * speed,
+        struct capacity here = {.asked = asking->asked[ASKED][at],
+                                .low = asking->asked[ASKED_LOW][at],
+                                .high = asking->asked[ASKED_HIGH][at],
                                 .can = asking->can[at]};
         bool link = resource >= asking->nodes;
         here.where = (struct limit){.kind = link ? LIMIT_LINK : LIMIT_MEMORY,
@@ -170,11 +171,11 @@ struct capacity capacity_of(const struct model *machine, const struct demand *de
                             .resources = resources,
                             .bytes = mem_zalloc(threads * nodes * sizeof(double)),
                             .least = mem_zalloc(threads * nodes * sizeof(double)),
-                            .asked = mem_zalloc(cells * sizeof(double)),
-                            .asked_low = mem_zalloc(cells * sizeof(double)),
                             .can = mem_zalloc(cells * sizeof(double)),
                             .length = mem_zalloc((demand->phase_count + 1) * sizeof(double))};
     struct placer *placer = placer_new(demand, plan);
+    for (int which = 0; which < ASKS; which++)
+        asking.asked[which] = mem_zalloc(cells * sizeof(double));
     for (uint32_t phase = 0; phase < demand->phase_count; phase++) {
         size_t from = at;
         double written;
@@ -188,8 +189,8 @@ struct capacity capacity_of(const struct model *machine, const struct demand *de
     placer_free(placer);
     free(asking.bytes);
     free(asking.least);
-    free(asking.asked);
-    free(asking.asked_low);
+    for (int which = 0; which < ASKS; which++)
+        free(asking.asked[which]);
     free(asking.can);
     free(asking.length);
     return capacity;
