@@ -205,6 +205,21 @@ static void too_short_but_one(void **state)
     finish(&run);
 }
 
+/* A recording without a calibration does not say which caches there were. */
+static void caches_that_are_not_known(void **state)
+{
+    (void)state;
+    struct run run = begin();
+    for (unsigned i = 0; i < ROUNDS; i++) {
+        tick(&run, 0, HEAP + i * 8192ul, 0, 0);
+        burst(&run, (struct long_of){.addr = HEAP, .size = 1 << 24, .again = (1 << 18) / WORD});
+    }
+    end(&run, 0);
+    assert_true(run.traffic->at_most && run.traffic->cache > 0);
+    near(run.traffic->all.read, 0);
+    finish(&run);
+}
+
 static void too_few(void **state)
 {
     (void)state;
@@ -284,12 +299,19 @@ static void nothing_recorded(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_stream),         cmocka_unit_test(a_cache),
-        cmocka_unit_test(stores),           cmocka_unit_test(over_time),
-        cmocka_unit_test(too_short),        cmocka_unit_test(too_short_but_one),
-        cmocka_unit_test(too_few),          cmocka_unit_test(unmet),
-        cmocka_unit_test(after_the_last),   cmocka_unit_test(the_error),
-        cmocka_unit_test(nothing_recorded), cmocka_unit_test(shared_out_by_samples),
+        cmocka_unit_test(a_stream),
+        cmocka_unit_test(a_cache),
+        cmocka_unit_test(stores),
+        cmocka_unit_test(over_time),
+        cmocka_unit_test(too_short),
+        cmocka_unit_test(too_short_but_one),
+        cmocka_unit_test(caches_that_are_not_known),
+        cmocka_unit_test(too_few),
+        cmocka_unit_test(unmet),
+        cmocka_unit_test(after_the_last),
+        cmocka_unit_test(the_error),
+        cmocka_unit_test(nothing_recorded),
+        cmocka_unit_test(shared_out_by_samples),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -324,11 +324,13 @@ struct traffic *traffic_make(const struct flow *flow, double cache)
     traffic->recorded = true;
     traffic->bursts = reuse_burst_count(reuse);
     traffic->too_few = traffic->bursts < traffic_rules.bursts;
-    traffic->cache = cache > 0 ? cache : own_cache(flow);
     traffic->known_cache = reuse_known_bytes(reuse);
+    traffic->cache = cache > 0 ? cache : own_cache(flow);
+    bool unknown = traffic->cache <= 0; /* without a calibration: what the largest leaves to memory that bursts show */
+    traffic->cache = unknown ? traffic->known_cache : traffic->cache;
     traffic->accesses_ns = reuse_access_rate(reuse);
     reuse_ask(reuse, traffic->cache, &answer);
-    traffic->at_most = !answer.known;
+    traffic->at_most = unknown || !answer.known;
     if (!traffic->too_few)
         take_objects(traffic, &answer);
     summing.threads = mem_zalloc((summing.thread_count + 1) * sizeof *summing.threads);
