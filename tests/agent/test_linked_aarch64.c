@@ -21,7 +21,7 @@
 #include <sys/prctl.h>
 
 enum {
-    SEQUENCES = 10000,
+    SEQUENCES = 12000,
     LONGEST = 12,
     MOST = 1 << 17, /* accesses */
     WORD_BRK = 0xd4200000,
@@ -212,11 +212,16 @@ static uint32_t random_word(void)
         group = &forward_groups[random64() % COUNT(forward_groups)];
     uint32_t word = ((uint32_t)random64() & ~group->mask) | group->bits;
     if (kind == 7 && word >> 24 != 0xd5) /* on to one of the next */
-        word |= (1 + (uint32_t)random64() % 3) << ((word & 0x7c000000) == 0x14000000 ? 0 : 5);
+        return word | (1 + (uint32_t)random64() % 3) << ((word & 0x7c000000) == 0x14000000 ? 0 : 5);
     if ((word & 0xffffffe0) == 0xd50b7420) /* DC ZVA: where it faults, QEMU's user emulation reports another place */
         return random_word();
-    if (random64() % 4 == 0) /* often the register that translated code has its own use for */
+    unsigned often = (unsigned)(random64() % 8); /* registers that translated code has its own use for */
+    if (often < 2)
         word = (word & ~0x3e0u) | 18 << 5;
+    else if (often < 5)
+        word = (word & ~(31u << 16)) | (uint32_t)(random64() % 3) << 16;
+    else if (often < 6)
+        word = (word & ~31u) | (uint32_t)(random64() % 3);
     return word;
 }
 
@@ -431,7 +436,7 @@ __asm__(
     "  ldr p4, [sp, #8, mul vl]\n  add z6.s, z5.s, z6.s\n  eor p5.b, p4/z, p3.b, p4.b\n  ptest p3, p5.b\n  cset w3, "
     "eq\n"
     "  ldnt1w {z7.s}, p4/z, [x0]\n  stnt1w {z6.s}, p3, [x0, x3, lsl #2]\n  st2d {z6.d, z7.d}, p3, [x0, x3, lsl #3]\n  "
-    "umaxv s9, p4, z6.s\n  lastb w8, p4, z6.s\n"
+    "umaxv s9, p4, z6.s\n  lastb w1, p4, z6.s\n  incd x2\n"
     "  addvl sp, sp, #3\n  sub w19, w19, #1\n  cbnz w19, 1b\n"
     "  setffr\n  brk #0\n");
 extern const char code_scalable[], code_structures[], code_spills[];
