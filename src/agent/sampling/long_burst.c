@@ -51,7 +51,7 @@ static struct {
     struct reuse_times *times;  /* NULL: nothing is made yet */
     bool refused;               /* nothing can be made */
     bool may_pause;             /* the kernel gives breakpoints, as far as is known */
-    bool counts_last;           /* the last burst ended while it counted */
+    bool counts_last;           /* the last burst ended while it counted, or looked at next to nothing behind that */
     _Atomic uint32_t owner;     /* tid of the thread that has the burst; 0: none */
     _Atomic uint64_t ticked_ns; /* CPU time of the process, by its ticks */
     uint32_t number, modules;   /* modules: unwind_generation */
@@ -329,7 +329,8 @@ void long_thread_stop(struct agent_thread *self)
 
 static void finish(struct agent_thread *self, enum long_end end)
 {
-    bursts.counts_last = bursts.phase == COUNTING;
+    /* each second time at least it looks from the start */
+    bursts.counts_last = !bursts.counts_last && (bursts.phase == COUNTING || bursts.times->now < SLICE_LEAST);
     bursts.burst = (struct event_long_burst){
         .accesses = bursts.phase == COUNTING ? 0 : bursts.times->now,
         .lost = bursts.times->lost,

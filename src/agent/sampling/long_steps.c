@@ -90,6 +90,7 @@ bool step_long_run(struct agent_thread *self, ucontext_t *context, struct step_l
 {
     struct looking looking = {self, run};
     enum linked_mode mode = run->times ? LINKED_LOGS : LINKED_COUNTS;
+    linked->stopped = LINKED_UNREADABLE; /* nothing is known of where a burst ended that does not begin */
     sequences |= has_sequences();
     if (sequences)
         return false;
