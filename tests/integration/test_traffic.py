@@ -71,10 +71,18 @@ def others():
     near(got["a"][0] - got["a"][1], truth["a"][0], "the chased array, but for what its chain is made with")
 
 
-@check("a thread that allocates all the time, and one that gives its CPU away: bursts go on behind calls")
+@check("a thread that gives its CPU away all the time: bursts go on behind calls")
 def calls():
-    close("churn", "a")
     close("rests", "abc")
+
+
+@check("a thread that allocates every few accesses: its bytes are not known, and why")
+def allocates():
+    with Folder() as folder:
+        ended = record(folder, [KERNELS, "churn", "64", "1", "1"], ["--budget", "20"])
+        assert ended.status == 0, ended
+        answer = report(ended.trace, "traffic")
+    assert answer["total_bytes_s"] is None and "allocators" in answer["silence"], answer["silence"]
 
 
 @check("stores past the caches read nothing")

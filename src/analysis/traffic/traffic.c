@@ -315,13 +315,14 @@ struct traffic *traffic_make(const struct flow *flow, double cache)
 {
     struct traffic *traffic = traffic_new(flow);
     struct reuse *reuse = reuse_make(flow);
+    traffic->recorded = traffic_is_recorded(flow);
+    traffic->too_few = traffic->recorded && !reuse; /* all ended before they showed anything */
     if (!reuse)
         return traffic;
     struct summing summing = {.traffic = traffic, .thread_count = flow_thread_count(flow)};
     struct reuse_answer answer;
     struct error ignored = {0}; /* the flow has read them all before */
     traffic->source = TRAFFIC_BURSTS;
-    traffic->recorded = true;
     traffic->bursts = reuse_burst_count(reuse);
     traffic->too_few = traffic->bursts < traffic_rules.bursts;
     traffic->known_cache = reuse_known_bytes(reuse);

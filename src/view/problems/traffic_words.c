@@ -65,6 +65,10 @@ const char *traffic_silence(const struct traffic *traffic, const struct view_opt
         return "Traffic was not recorded (--no-traffic).";
     if (!traffic->too_few)
         return NULL;
+    if (traffic->bursts == 0)
+        return "Traffic is not known: each long burst ended after a few accesses, at a call that must run by itself, "
+               "as "
+               "those of allocators must.";
     snprintf(
         words->silence, sizeof words->silence,
         "Traffic is not known: there are %s long bursts, and %u are needed. Record a longer run, or with more of a "
