@@ -24,8 +24,8 @@ def bursts_of(ended):
     return [(int(pid), int(took) / 1e6) for pid, took in re.findall(r"^long_burst .* pid=(\d+) .* took_ns=(\d+)", events, re.M)]
 
 
-def working(folder, options, before="", seconds=0.5):
-    return record(folder, [sys.executable, "-c", "%s%s\nwork(%s)" % (WORK, before, seconds)], options)
+def working(folder, options, before="", seconds=0.5, launcher=()):
+    return record(folder, [*launcher, sys.executable, "-c", "%s%s\nwork(%s)" % (WORK, before, seconds)], options)
 
 
 @check("in the default recording, by timers too, and without latencies")
@@ -40,10 +40,10 @@ def everywhere():
 
 @check("none with --no-traffic, nor where nothing is sampled, nor where they would take address space that is limited")
 def nowhere():
-    limit = "import resource\nresource.setrlimit(resource.RLIMIT_AS, (1 << 31, 1 << 31))"
+    limited = [nlens.tool("sh"), "-c", "ulimit -v 2000000; exec \"$@\"", "sh"]
     with Folder() as folder:
-        for options, before in (["--no-traffic"], ""), (["--source", "none"], ""), (["--source", "faults"], ""), ([], limit):
-            assert not bursts_of(working(folder, ["--budget", "20", *options], before)), (options, before)
+        for options, launcher in (["--no-traffic"], ()), (["--source", "none"], ()), (["--source", "faults"], ()), ([], limited):
+            assert not bursts_of(working(folder, ["--budget", "20", *options], launcher=launcher)), (options, launcher)
         assert "traffic" not in nlens.report(working(folder, ["--no-traffic"]).trace)["session"]
 
 
