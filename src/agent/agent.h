@@ -45,7 +45,7 @@ struct sampler_thread {
     uint32_t idle;     /* ticks in a row that came while the recorder rested */
     uint32_t ticks;    /* since the spacing was looked at */
     bool refused;      /* no tick could be had; it is counted */
-    bool late;         /* ticks came far apart when their spacing was last looked at */
+    uint8_t late;      /* looks in a row that found ticks far apart */
     bool by_switches;  /* has the timer only because the thread switches context often */
     uint64_t switches_seen, cpu_seen; /* context switches and ns of CPU time, when they were last looked at */
     uint64_t long_blocked;            /* long_burst.c: signals that the program has blocked; bits as the kernel's */

@@ -18,7 +18,8 @@ enum {
     COST_SMOOTHING = 32,
     SPACING_TICKS = 16, /* between two looks at how often they come */
     SPACING_NS = 20000000,
-    SPACING_LATE = 4, /* times as far apart as asked for */
+    SPACING_LATE = 4, /* times as far apart as asked for, ... */
+    LATE_LOOKS = 8,   /* ... so often in a row: a hypervisor that takes the CPU says nothing of the ticks to come */
     /* Perf's tick at a context switch, where its timer is stopped and started; measured in a virtual machine. */
     SWITCH_NS = 1400,
     SWITCH_BACK = 4,    /* times below the budget */
@@ -200,10 +201,10 @@ bool pace_learn_spacing(struct agent_thread *self, const ucontext_t *context)
     if (first)
         return true;
     sampler->spacing_ns = spacing > sampler->tick_ns ? spacing : sampler->tick_ns;
-    bool late = spacing >= SPACING_LATE * sampler->tick_ns, again = sampler->late;
-    sampler->late = late;
-    if (!late || !again) /* once: a hypervisor took the CPU for a moment, which says nothing of the ticks to come */
+    sampler->late = spacing >= SPACING_LATE * sampler->tick_ns ? sampler->late + 1 : 0;
+    if (sampler->late < LATE_LOOKS)
         return true;
+    sampler->late = 0;
     tick_stop(self);
     bool ticks = tick_start(self, sampler->tick_ns * 3, false, signals_timer_signal()); /* twice: it takes two thirds */
     sampler->spacing_ns = spacing;
