@@ -178,11 +178,11 @@ def work(longer):
     return {} if longer == 1 else {"EXAMPLE_LONGER": "%d" % longer} if longer > 1 else {"EXAMPLE_SHORTER": "%d" % (1 / longer)}
 
 
-def record(folder, program, options=(), name="numalens.data", bursts=0, longer=1, environment=None, **rest):
+def record(folder, program, options=(), name="numalens.data", bursts=0, longer=1, environment=None, long_bursts=0, **rest):
     """numalens record OPTIONS -o FOLDER/NAME -- PROGRAM
 
-    With `bursts`, an example runs longer (EXAMPLE_LONGER) until its recording has so many: how long that takes is up to the
-    machine, what is judged is not. The check is made once, on the last recording. `longer` is what it begins with: 1 / 4 for a
+    With `bursts`, and with `long_bursts` besides, an example runs longer (EXAMPLE_LONGER) until its recording has so many: how long
+    that takes is up to the machine, what is judged is not. The check is made once, on the last recording. `longer` is what it begins with: 1 / 4 for a
     quarter of its usual work."""
     trace = os.path.join(folder, name)
     while True:
@@ -192,13 +192,16 @@ def record(folder, program, options=(), name="numalens.data", bursts=0, longer=1
         if not bursts or ended.status != 0:
             return ended
         found = bursts_of(trace)
-        if found >= bursts:
+        needed = bursts
+        if found >= bursts and long_bursts and report(trace)["session"].get("traffic") != "no":
+            found, needed = report(trace, "traffic")["long_bursts"], long_bursts
+        if found >= needed:
             return ended
         reported = report(trace) if longer >= LONGEST else None
         assert longer < LONGEST, ("%d bursts in %.1f s with %g times the usual work, %d are needed to judge by; skipped ticks and "
-                                  "losses: %s\n%s" % (found, reported["duration_s"], longer, bursts, reported["dropped"], ended))
-        note("%d bursts of %d: once more, and longer" % (found, bursts))
-        wanted = 1.2 * bursts * longer / found if found else 0
+                                  "losses: %s\n%s" % (found, reported["duration_s"], longer, needed, reported["dropped"], ended))
+        note("%d bursts of %d: once more, and longer" % (found, needed))
+        wanted = 1.2 * needed * longer / found if found else 0
         while longer < LONGEST and (longer == ended.longer or longer < wanted):
             longer *= 2
 

@@ -7,6 +7,7 @@ import nlens
 from nlens import Folder, Skip, check, example, note, record, report, run
 
 BURSTS = 400
+LONG_BURSTS = 6
 THREADS = 24
 # Samples begin once all threads are there: how long main fills the arrays is no matter.
 STREAM = ["--threads=%d" % THREADS, "--mib=256", "--times=20"]
@@ -57,7 +58,7 @@ def model_of(folder, rate):
 @check("a triad with all of its arrays on one node of four: the first line says what is asked for, and of what")
 def one_node():
     with Folder() as folder:
-        ended = record(folder, [example("stream"), *STREAM], [*OPTIONS, "--machine", MACHINE], bursts=BURSTS)
+        ended = record(folder, [example("stream"), *STREAM], [*OPTIONS, "--machine", MACHINE], bursts=BURSTS, long_bursts=LONG_BURSTS)
         assert ended.status == 0, ended
         traffic = known(ended.trace)
         rate = speed(traffic)
@@ -94,7 +95,7 @@ def one_node():
 def own_nodes():
     with Folder() as folder:
         ended = record(folder, [example("stream"), *STREAM, "--first-touch"], [*OPTIONS, "--topology", "numa:4 core:8"],
-                       bursts=BURSTS)
+                       bursts=BURSTS, long_bursts=LONG_BURSTS)
         assert ended.status == 0, ended
         known(ended.trace)
         answer = report(ended.trace)
@@ -127,7 +128,7 @@ def demo():
             text = stream.read()
         with open(model, "w") as stream:
             stream.write(text)
-        ended = record(folder, [example("demo"), *DEMO], ["--machine", model], bursts=200)
+        ended = record(folder, [example("demo"), *DEMO], ["--machine", model, "--budget", "10"], bursts=200, long_bursts=LONG_BURSTS)
         assert ended.status == 0, ended
         os.unlink(model)  # the trace keeps it
         known(ended.trace)

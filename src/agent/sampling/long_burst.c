@@ -25,7 +25,7 @@ enum {
     BUDGET_PARTS = 2,    /* of the budget, long bursts have one part in so many; the short ones the rest */
     SHARE_MOST_PPM = 100000, /* of CPU time, whatever the budget: who is held up holds up others */
     COUNT_PARTS = 8,         /* of its time, counting what follows takes one part in so many at most ... */
-    COUNT_BEFORE = 32,       /* ... and counting before it such a part */
+    COUNT_BEFORE = 16,       /* ... and counting before it such a part */
     SLICE_FIRST = 2000,      /* accesses: enough to meet the blocks of a loop, which are translated in it */
     SLICE_NEXT = 20000,      /* ... and to take many times as long as its begin and end */
     SLICE_LEAST = 5000,      /* accesses: what a shorter one takes is mostly its begin and end */
