@@ -45,6 +45,7 @@ struct sampler_thread {
     uint32_t idle;     /* ticks in a row that came while the recorder rested */
     uint32_t ticks;    /* since the spacing was looked at */
     bool refused;      /* no tick could be had; it is counted */
+    bool behind_long;  /* no tick came since a long burst */
     uint8_t late;      /* looks in a row that found ticks far apart */
     bool by_switches;  /* has the timer only because the thread switches context often */
     uint64_t switches_seen, cpu_seen; /* context switches and ns of CPU time, when they were last looked at */

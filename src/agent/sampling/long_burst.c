@@ -485,6 +485,7 @@ void long_run(struct agent_thread *self, ucontext_t *context)
         finish(self, enough ? LONG_ENOUGH : sampler->stop ? LONG_CUT : LONG_CALL);
     count(&account_of(self)->handler_ns, spent_since(began_ns));
     sampler->bursting = false;
+    sampler->behind_long = true;
     self->inside--;
 }
 

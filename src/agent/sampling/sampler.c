@@ -361,6 +361,10 @@ static void on_tick(struct agent_thread *self, int signal, siginfo_t *info, ucon
         tick_stop(self);
         return;
     }
+    bool ours = self->sampler.behind_long && tick_is_late(signal, info); /* it waited for a long burst's end */
+    self->sampler.behind_long = false;
+    if (ours)
+        return;
     bool stepping = step_goes_on(self, context);
     if (!stepping) {
         self->sampler.began = wire_counter();
