@@ -122,7 +122,7 @@ static bool make(void)
         return false;
     long at =
         sys_call(SYS_mmap, NULL, reserved_bytes(), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0L);
-    if (at < 0 && at > -4096)
+    if ((unsigned long)at > -4096ul)
         return false;
     bursts.reserved = (uint8_t *)at;
     uint8_t *times = bursts.reserved + step_long_bytes();

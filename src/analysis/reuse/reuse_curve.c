@@ -26,7 +26,7 @@ void reuse_curve_make(struct reuse_curve *curve, const struct reuse_counts *coun
     double prior = all ? PRIOR * counts->least : 0;
     for (unsigned bin = 0; bin < REUSE_BINS; bin++) {
         double ended = counts->used[bin] + (bin == 1 ? counts->at_once : 0), risk = at_risk - counts->at_least[bin] / 2;
-        double expected = prior > 0 ? prior * all->hazard[bin] : 0;
+        double expected = all ? prior * all->hazard[bin] : 0;
         double hazard = fmax(risk, 0) + prior > 0 ? fmin(1, (ended + expected) / (fmax(risk, 0) + prior)) : 0;
         if (!all && at_risk < FEWEST * counts->least)
             hazard = 0;
