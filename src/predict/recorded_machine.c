@@ -77,7 +77,7 @@ static struct model *measured(const struct trace_session *session, const struct 
 struct model *recorded_machine(const struct trace_session *session, const struct topology *topology,
                                enum machine_from *from)
 {
-    enum machine_from ignored;
+    enum machine_from ignored = MACHINE_RECORDED;
     from = from ? from : &ignored;
     struct model *model = session ? recorded_model(session) : NULL;
     *from = MACHINE_RECORDED;
