@@ -11,7 +11,7 @@
 #include <ctype.h>
 #include <string.h>
 
-enum { SHORT = 4, SHORT_UNDECIDED = 2, SHORT_HANG = 5, INDENT = 4, HANG = 14 };
+enum { SHORT = 3, SHORT_UNDECIDED = 2, SHORT_HANG = 5, INDENT = 4, HANG = 14 };
 
 static const char *bold(const struct view_options *options, bool on)
 {
