@@ -229,7 +229,7 @@ def noise():
     with nlens.Folder() as folder:
         for attempt in range(5):
             pair = [nlens.record(folder, pattern("far_initialised", "bad", "--cpu-ms=70"),
-                                 ["-q", "-F", "8000", "--burst", "4", "--budget", "100", "--no-traffic", "--threads", "9", "--topology", "numa:4 core:1"], name=name,
+                                 ["-q", "-F", "2000", "--burst", "4", "--budget", "50", "--no-traffic", "--threads", "9", "--topology", "numa:4 core:1"], name=name,
                                  bursts=3000).trace
                     for name in ("a.data", "b.data")]
             answer = difference(*pair)
