@@ -45,6 +45,8 @@ bench: deps-all all
 soak: deps-soak all
 	@NUMALENS_BUILD=$(abspath $(BUILD)) tests/soak/matrix.py --write docs/reliability.md
 	@NUMALENS_BUILD=$(abspath $(BUILD)) tests/soak/kills.py
+	@NUMALENS_BUILD=$(abspath $(BUILD)) tests/soak/truth.py
+	@NUMALENS_BUILD=$(abspath $(BUILD)) tests/soak/outside.py
 
 lint: deps-all all
 	@scripts/lint $(BUILD)

@@ -60,11 +60,6 @@ def is_sanitized():
     return True
 
 
-def no_filters():
-    """a kernel without filters of system calls (CONFIG_SECCOMP_FILTER)"""
-    return not os.path.exists("/proc/sys/kernel/seccomp/actions_avail")
-
-
 def is_part():
     """only some of the suites are run"""
     return len(sys.argv) > 1
@@ -209,8 +204,27 @@ def no_recordings():
     return not os.path.isdir(os.path.abspath(__file__ + "/../../../shared/data/perf"))
 
 
+def no_memory_group():
+    """a user, or a machine, that can make no control group of memory"""
+    return os.geteuid() != 0 or not glob.glob("/sys/fs/cgroup/memory/memory.limit_in_bytes") and \
+        "memory" not in text_of("/sys/fs/cgroup/cgroup.subtree_control").split()
+
+
+def no_group():
+    """a user, or a machine, that can make no control group"""
+    return not any(os.access(folder, os.W_OK) for folder in ("/sys/fs/cgroup/freezer", "/sys/fs/cgroup/unified", "/sys/fs/cgroup"))
+
+
+def one_cpu():
+    """one CPU"""
+    return len(os.sched_getaffinity(0)) < 2
+
+
 ALLOWED = [
-    ("guest-units: *", "*", is_guest),
+    ("packages: *", "it is not installed*", is_other_release),
+    ("outside: a cgroup*", "no control group can be made here", no_group),
+    ("crash: out of memory: *", "no control group of memory can be made here", no_memory_group),
+    ("guest-units: *", "emulated: *", is_guest),
     ("sanitized sandbox: *", "a sanitized build restricts nothing*", is_sanitized),
     ("sandbox: *", "filters of system calls are refused here", no_filters),
     ("reader_sanitized: *", "no sanitized build*", is_part),
@@ -223,7 +237,7 @@ ALLOWED = [
     ("*: *", "the C library registers no restartable sequences", no_sequences),
     ("identical: executable memory forbidden", "this kernel cannot", no_memory_rule),
     ("*: *", "only root can *", is_user),
-    ("doctor: *", "needs root *", is_user),
+    ("*: *", "needs root *", is_user),
     ("*: *", "*perf_event_open*", no_perf),
     ("*: *", "no perf events here*", no_perf),
     ("*: *", "*page faults cannot be recorded here*", no_perf),
@@ -238,10 +252,13 @@ ALLOWED = [
     ("*: *", "there are no hardware events of loads here", no_pmu),
     ("doctor: without a PMU*", "this machine has one", has_pmu),
     ("migrate: a machine with one node*", "this machine has several nodes", has_nodes),
+    ("plan: optimize: *", "one CPU only*", one_cpu),
+    ("optimize: where there is one node *", "this machine has several nodes", has_nodes),
     ("matrix: *", "none of the programs can be run so here", is_user),
     ("matrix: *", "none of the programs can be run so here", no_namespaces),
     ("confined: *", "*not allowed here", no_namespaces),
     ("crash: a full disk*", "a disk of one's own cannot be mounted here", no_namespaces),
+    ("compare: *", "no file of the kernel's can be replaced in a namespace here", no_namespaces),
     ("honest: without /proc*", "nothing can be mounted over /proc here", no_namespaces),
     ("honest: *", "strace cannot trace here*", no_ptrace),
     ("left_alone: *", "nothing can be mounted over /proc here", no_namespaces),

@@ -11,7 +11,7 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 
-enum { PROCESSES = 4, WORKERS = 6, POOL_WORDS = 2048, REQUEST_WORDS = 1024 };
+enum { PROCESSES = 4, WORKERS_MOST = 6, POOL_WORDS = 2048, REQUEST_WORDS = 1024 };
 
 struct pool {
     struct pool *next;
@@ -26,6 +26,7 @@ struct board { /* shared by all processes */
 static struct board *board;
 static bool pin;
 static long requests, pools; /* of each worker */
+static unsigned workers;     /* of each process */
 static struct pool *free_pools, **free_tail = &free_pools;
 static pthread_mutex_t pools_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_barrier_t all_started;
@@ -112,21 +113,21 @@ static void pin_to(unsigned node)
  * and passes the turn on. */
 static int run_process(unsigned number)
 {
-    pthread_t threads[WORKERS + 1];
+    pthread_t threads[WORKERS_MOST + 1];
     if (pin && case_real_nodes())
         pin_to(number);
-    pthread_barrier_init(&all_started, NULL, WORKERS + 1);
+    pthread_barrier_init(&all_started, NULL, workers + 1);
     sem_wait(&board->may_start[number]);
-    for (unsigned i = 0; i <= WORKERS; i++) {
+    for (unsigned i = 0; i <= workers; i++) {
         if (i && !pin)
             sem_wait(&board->may_start[number]);
-        threads[i] = example_thread(i < WORKERS ? serve : listen_only, NULL);
+        threads[i] = example_thread(i < workers ? serve : listen_only, NULL);
         if (!pin)
             sem_post(&board->started);
     }
     if (pin)
         sem_post(&board->started);
-    for (unsigned i = 0; i <= WORKERS; i++)
+    for (unsigned i = 0; i <= workers; i++)
         pthread_join(threads[i], NULL);
     for (struct pool *pool = free_pools; pool; pool = pool->next)
         board->served[number] += pool->used;
@@ -137,6 +138,8 @@ int main(int argc, char **argv)
 {
     requests = example_work(argc, argv, "requests", 100000);
     pools = example_option(argc, argv, "pools", 2);
+    workers = (unsigned)example_option(argc, argv, "workers", WORKERS_MOST);
+    example_need(workers >= 1 && workers <= WORKERS_MOST, "--workers: 1 to 6;");
     pin = example_flag(argc, argv, "pin");
     board = mmap(NULL, sizeof *board, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     example_need(board != MAP_FAILED, "mmap");
@@ -154,7 +157,7 @@ int main(int argc, char **argv)
             sem_wait(&board->started);
         }
     }
-    for (unsigned worker = 0; !pin && worker <= WORKERS; worker++) {
+    for (unsigned worker = 0; !pin && worker <= workers; worker++) {
         for (unsigned i = 0; i < PROCESSES; i++) {
             sem_post(&board->may_start[i]);
             sem_wait(&board->started);

@@ -20,7 +20,7 @@ static struct subspace subspace;
 static struct matrix *copies[NODES_MAX];
 static pthread_mutex_t copying = PTHREAD_MUTEX_INITIALIZER;
 static unsigned matrices;
-static long rounds;
+static long rounds, images;
 static bool duplicate;
 static double results[IMAGES];
 
@@ -81,7 +81,7 @@ static void *work(void *argument)
     unsigned number = (unsigned)(size_t)argument;
     const struct subspace *s = &subspace;
     const struct matrix *basis = basis_of(s, number + 1);
-    for (unsigned face = number; face < IMAGES; face += WORKERS) {
+    for (unsigned face = number; face < images; face += WORKERS) {
         struct matrix *image = make_matrix(PIXELS, 1);         /* site: image */
         struct matrix *projected = make_matrix(DIMENSIONS, 1); /* site: projected */
         for (unsigned i = 0; i < PIXELS; i++)
@@ -101,6 +101,8 @@ static void *work(void *argument)
 int main(int argc, char **argv)
 {
     rounds = example_work(argc, argv, "rounds", 6);
+    images = example_option(argc, argv, "images", IMAGES);
+    example_need(images >= 0 && images <= IMAGES, "--images: 95 at most;");
     duplicate = example_flag(argc, argv, "duplicate");
     read_subspace(&subspace);
     pthread_t threads[WORKERS];

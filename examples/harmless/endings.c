@@ -6,10 +6,14 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+static pthread_barrier_t at_work;
+
 static void *work(void *argument)
 {
     volatile long *numbers = argument;
     for (size_t i = 0;; i++) {
+        if (i == 100000)
+            pthread_barrier_wait(&at_work);
         free(malloc(i % 500));
         numbers[i % 10000] += 1;
     }
@@ -28,9 +32,10 @@ int main(int argc, char **argv)
     const char *way = argc > 1 ? argv[1] : "return";
     long *numbers = calloc(10000, sizeof *numbers);
     example_need(numbers, "calloc");
+    pthread_barrier_init(&at_work, NULL, 3);
     for (int i = 0; i < 2; i++)
         example_thread(work, numbers);
-    usleep(20000);
+    pthread_barrier_wait(&at_work);
     puts("working");
     fflush(stdout);
     if (strcmp(way, "exit") == 0)

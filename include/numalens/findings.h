@@ -105,7 +105,38 @@ typedef struct nlens_finding {
 /* Worst first. */
 NLENS_API const nlens_finding *nlens_next_finding(nlens_trace *trace, const nlens_finding *last);
 
-/* Whether remote memory is what slows the program, and why (`why` may be NULL). */
+/* ---- The verdict ------------------------------------------------------------------------------------------------- */
+
+enum nlens_matters {
+    NLENS_UNDECIDED, /* too few samples, or what would decide was not recorded */
+    NLENS_MATTERS_NOT,
+    NLENS_MATTERS
+};
+
+/* Whether NUMA slows the program, on which machine, and what that rests on: the first lines of `numalens report`
+ * (docs/predict.md). Texts are "" and numbers negative when not known. Rates are in bytes per second. */
+typedef struct nlens_verdict {
+    nlens_trace *trace;
+    int matters;            /* enum nlens_matters */
+    const char *text;       /* its sentences */
+    const char *machine;    /* on whose model */
+    const char *grade;      /* of what is asked for: "under", "near", "over" */
+    const char *bottleneck; /* "memory of node 0", "link from node 1 to node 0", "latency of remote memory" */
+    /* Of the memory or link that is asked for most: what is asked for, with its interval, and what it can deliver. */
+    double asked_bytes_s, low, high, can_bytes_s;
+    const char *against;                         /* another placement: "first-touch-by-users", "interleave", "advice" */
+    double then_asked_bytes_s, then_can_bytes_s; /* under it */
+    double bytes_s, bytes_low, bytes_high;       /* between caches and memory */
+    double remote_bytes_share, remote_bytes_share_low, remote_bytes_share_high; /* 0 to 1 */
+    double remote_time_low, remote_time_high; /* of run time, that waiting for memory of other nodes takes: 0 to 1 */
+    uint64_t evidence_bursts;                 /* long ones, behind the bytes */
+} nlens_verdict;
+
+/* NULL when the trace cannot be read (nlens_diagnose). */
+NLENS_API const nlens_verdict *nlens_get_verdict(nlens_trace *trace);
+
+/* Whether waiting for remote memory, or a memory or link that is asked for too much, is what slows the program, and why
+ * (`why` may be NULL). False also when that is undecided: nlens_get_verdict distinguishes. */
 NLENS_API bool nlens_numa_bound(nlens_trace *trace, const char **why);
 
 #define nlens_foreach_finding(trace, f) nlens_foreach_row (nlens_finding, nlens_next_finding, trace, f)

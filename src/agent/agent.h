@@ -26,6 +26,7 @@ struct sampler_thread {
     volatile bool stop;  /* the burst is to end at the next access */
     uint32_t remaining;  /* accesses of the burst still to come */
     uint32_t skip;       /* accesses to let pass before the first one is kept */
+    uint32_t nearer;     /* fewer of them by this power of two: bursts ended before they had passed */
     uint32_t steps;      /* instructions stepped in this burst */
     uint32_t seen, kept; /* accesses met and kept in this burst */
     uint32_t stopped_at; /* sampling/CPU: the instruction that ended the burst, as wire_stop_count wants it; 0: none */
@@ -37,15 +38,16 @@ struct sampler_thread {
     uint64_t spacing_ns;                          /* of ticks as they come */
     uint64_t tick_ns;                             /* spacing of the perf event's ticks, or of the timer's */
     void *tick_page;                              /* the perf event's mapping, which keeps it alive, or NULL */
+    int tick_number;                              /* its signals', see tick_event(); it stays behind the event */
     void *step_stack;                             /* sampling/CPU: where bursts run, or NULL */
     void (*calls_out)(struct agent_thread *self); /* sampling/CPU: see agent_calls_out */
     uint64_t hidden;   /* mask.c: signals the program believes blocked and the kernel does not; bits as the kernel's */
+    uint64_t shown;    /* mask.c: the kernel's mask when they were hidden: they are while it blocks these */
     uint64_t guard_sp; /* sampling/CPU: stack pointer to go back to when guarded work faults; 0: nothing is guarded */
     uint64_t spare[3]; /* for sampling/CPU */
     uint32_t idle;     /* ticks in a row that came while the recorder rested */
     uint32_t ticks;    /* since the spacing was looked at */
     bool refused;      /* no tick could be had; it is counted */
-    bool behind_long;  /* no tick came since a long burst */
     uint8_t late;      /* looks in a row that found ticks far apart */
     bool by_switches;  /* has the timer only because the thread switches context often */
     uint64_t switches_seen, cpu_seen; /* context switches and ns of CPU time, when they were last looked at */
@@ -63,6 +65,7 @@ struct agent_thread {
     bool loading;             /* hook_dl.c: what it finds loaded, nobody can have used yet */
     bool asked_ticks;         /* mask.c: the program itself has last asked for ticks' signals to be blocked */
     uint64_t stack_low, stack_high;
+    uint64_t block; /* heap.c: bytes of the block whose chain is asked for, where it may be an array's; or 0 */
     struct stack_table *stacks; /* chains this thread has sent; mapped lazily */
     uint64_t wake_at;           /* thread_ring.c: head at which to see whether the recorder should be woken */
     uint64_t hook_began;        /* hook_record.h: when the hook began that is being timed; 0: none is */

@@ -42,7 +42,7 @@ int join_arm(uint32_t tid)
     if (join_is_armed(tid))
         return 0;
     if ((uint32_t)sys_call(SYS_gettid) != tid)
-        return armed_call(tid, signals_timer_signal()) < 0 ? -ESRCH : 1;
+        return armed_call(tid, signals_tick()) < 0 ? -ESRCH : 1;
     struct agent_thread *self = self_need();
     if (!self)
         return -ENOMEM;

@@ -134,7 +134,20 @@ struct real real = {
         void *next_ = dlsym(from, name);                                                                               \
         if (next_)                                                                                                     \
             memcpy(&found.field, &next_, sizeof next_);                                                                \
-    } while (0)
+    } while (0);
+
+/* Those whose entry has their own name. */
+// clang-format off
+#define NAMES(ROW) \
+    ROW(malloc) ROW(calloc) ROW(realloc) ROW(free) ROW(aligned_alloc) ROW(posix_memalign) ROW(memalign) ROW(valloc) \
+    ROW(pvalloc) ROW(malloc_usable_size) ROW(mmap) ROW(munmap) ROW(mremap) ROW(brk) ROW(sbrk) ROW(shmat) ROW(shmdt) \
+    ROW(dlopen) ROW(dlmopen) ROW(dlclose) ROW(pthread_create) ROW(pthread_setname_np) ROW(pthread_barrier_wait) \
+    ROW(prctl) ROW(ptrace) ROW(syscall) ROW(fork) ROW(signal) ROW(sigset) ROW(sigignore) ROW(siginterrupt) \
+    ROW(pthread_sigmask) ROW(sigwaitinfo) ROW(sigtimedwait) ROW(wait4) ROW(waitid) ROW(signalfd) ROW(execve) \
+    ROW(execvpe) ROW(fexecve) ROW(execveat) ROW(posix_spawn) ROW(posix_spawnp) ROW(siglongjmp) ROW(sigaction)
+// clang-format on
+
+#define NEXT_OF_NAME(name) NEXT(name, #name)
 
 bool real_resolve(void)
 {
@@ -148,54 +161,10 @@ bool real_resolve(void)
     struct real found = real;
     /* Part of a library that others need (join.h), this may come after libc: then nothing comes next. */
     void *from = dlsym(RTLD_NEXT, "sigaction") ? RTLD_NEXT : dlopen("libc.so.6", RTLD_LAZY | RTLD_NOLOAD);
-    NEXT(malloc, "malloc");
-    NEXT(calloc, "calloc");
-    NEXT(realloc, "realloc");
-    NEXT(free, "free");
-    NEXT(aligned_alloc, "aligned_alloc");
-    NEXT(posix_memalign, "posix_memalign");
-    NEXT(memalign, "memalign");
-    NEXT(valloc, "valloc");
-    NEXT(pvalloc, "pvalloc");
-    NEXT(malloc_usable_size, "malloc_usable_size");
-    NEXT(mmap, "mmap");
-    NEXT(munmap, "munmap");
-    NEXT(mremap, "mremap");
-    NEXT(brk, "brk");
-    NEXT(sbrk, "sbrk");
-    NEXT(shmat, "shmat");
-    NEXT(shmdt, "shmdt");
-    NEXT(dlopen, "dlopen");
-    NEXT(dlmopen, "dlmopen");
-    NEXT(dlclose, "dlclose");
-    NEXT(pthread_create, "pthread_create");
-    NEXT(pthread_setname_np, "pthread_setname_np");
-    NEXT(pthread_barrier_wait, "pthread_barrier_wait");
-    NEXT(prctl, "prctl");
-    NEXT(ptrace, "ptrace");
-    NEXT(syscall, "syscall");
-    NEXT(fork, "fork");
-    NEXT(fork_bare, "_Fork");
-    NEXT(signal, "signal");
-    NEXT(sysv_signal, "__sysv_signal");
-    NEXT(sigset, "sigset");
-    NEXT(sigignore, "sigignore");
-    NEXT(siginterrupt, "siginterrupt");
-    NEXT(pthread_sigmask, "pthread_sigmask");
-    NEXT(sigwaitinfo, "sigwaitinfo");
-    NEXT(sigtimedwait, "sigtimedwait");
-    NEXT(wait4, "wait4");
-    NEXT(waitid, "waitid");
-    NEXT(signalfd, "signalfd");
-    NEXT(execve, "execve");
-    NEXT(execvpe, "execvpe");
-    NEXT(fexecve, "fexecve");
-    NEXT(execveat, "execveat");
-    NEXT(posix_spawn, "posix_spawn");
-    NEXT(posix_spawnp, "posix_spawnp");
-    NEXT(siglongjmp, "siglongjmp");
-    NEXT(longjmp_chk, "__longjmp_chk");
-    NEXT(sigaction, "sigaction");
+    NEXT(fork_bare, "_Fork")
+    NEXT(sysv_signal, "__sysv_signal")
+    NEXT(longjmp_chk, "__longjmp_chk")
+    NAMES(NEXT_OF_NAME)
     dlerror(); /* an old libc lacks some; that is not the program's to see */
     /* Two threads may get here together; both write the same. */
     real = found;

@@ -154,14 +154,6 @@ void json_null(struct json *json, const char *key)
     fputs("null", json->out);
 }
 
-void json_number_if(struct json *json, const char *key, bool known, uint64_t number)
-{
-    if (known)
-        json_number(json, key, number);
-    else
-        json_null(json, key);
-}
-
 int json_finish(struct json *json, struct error *err)
 {
     while (json->depth)

@@ -28,11 +28,17 @@ void json_end(struct json *json); /* of the innermost object or array */
 
 void json_text(struct json *json, const char *key, const char *text); /* NULL: null */
 void json_number(struct json *json, const char *key, uint64_t number);
-void json_number_if(struct json *json, const char *key, bool known, uint64_t number); /* null when it is not known */
 void json_integer(struct json *json, const char *key, int64_t number);
 void json_real(struct json *json, const char *key, double number, int decimals); /* not finite: null */
 void json_bool(struct json *json, const char *key, bool value);
 void json_null(struct json *json, const char *key);
+
+/* null when it is not known; then `value` is not evaluated. */
+#define json_number_if(json, key, known, value)  ((known) ? json_number(json, key, value) : json_null(json, key))
+#define json_integer_if(json, key, known, value) ((known) ? json_integer(json, key, value) : json_null(json, key))
+#define json_real_if(json, key, known, value, decimals)                                                                \
+    ((known) ? json_real(json, key, value, decimals) : json_null(json, key))
+#define json_bool_if(json, key, known, value) ((known) ? json_bool(json, key, value) : json_null(json, key))
 
 /* The version of every JSON report (docs/json.md). */
 enum { JSON_VERSION = 3 };

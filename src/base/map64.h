@@ -29,3 +29,14 @@ static inline uint64_t map64_hash(uint64_t key)
     key *= 0x9e3779b97f4a7c15u;
     return key ^ key >> 29;
 }
+
+/* The first entry from `at` on, or the capacity. */
+static inline size_t map64_next(const struct map64 *map, size_t at)
+{
+    while (at < map->capacity && map->keys[at] == MAP64_EMPTY)
+        at++;
+    return at;
+}
+
+/* Each entry, at keys[at] and values[at]. */
+#define map64_each(map, at) for (size_t at = map64_next(map, 0); at < (map)->capacity; at = map64_next(map, at + 1))

@@ -25,12 +25,9 @@
 enum { OTHER_ABI = 0x40000000 }; /* x32's numbers begin here */
 
 static const uint32_t forbidden[] = {
-    SYS_execve,
     SYS_execveat,
-    SYS_ptrace,
     SYS_process_vm_writev, /* other programs */
     SYS_socket,
-    SYS_socketpair,
     SYS_bind,
     SYS_connect,
     SYS_listen, /* other machines and users */
@@ -111,6 +108,13 @@ static void answer(struct program *program, uint32_t number, uint32_t answer)
     add(program, BPF_RET | BPF_K, answer, 0, 0);
 }
 
+static void forbid_programs(struct program *program)
+{
+    answer(program, SYS_execve, REFUSED(EPERM));
+    answer(program, SYS_ptrace, REFUSED(EPERM));
+    answer(program, SYS_socketpair, REFUSED(EPERM));
+}
+
 static void forbid_forks(struct program *program)
 {
 #ifdef SYS_fork
@@ -139,6 +143,8 @@ static void write_program(struct program *program, enum sandbox_kind kind)
         add(program, BPF_JMP | BPF_JEQ | BPF_K, forbidden[i], (uint8_t)(FORBIDDEN - i), 0);
     add(program, BPF_JMP | BPF_JA, 1, 0, 0);
     add(program, BPF_RET | BPF_K, REFUSED(EPERM), 0, 0);
+    if (kind != SANDBOX_TRACER)
+        forbid_programs(program);
     if (kind == SANDBOX_SERVER)
         forbid_forks(program);
     add(program, BPF_RET | BPF_K, SECCOMP_RET_ALLOW, 0, 0);

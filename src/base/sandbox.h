@@ -7,7 +7,8 @@
 
 enum sandbox_kind {
     SANDBOX_READER, /* reads foreign files: starts no program, opens no socket, traces nobody; may fork */
-    SANDBOX_SERVER, /* and forks no more: recorder and view, once they run; threads may start */
+    SANDBOX_TRACER, /* likewise, but traces others and starts executors: the recorder that samples from outside */
+    SANDBOX_SERVER, /* as a reader, and forks no more: recorder and view, once they run; threads may start */
 };
 
 /* For all threads of the process: no new privileges, and the filter. Children inherit both. 0, or a negative code when there is

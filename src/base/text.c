@@ -155,3 +155,29 @@ char *text_fit(const char *text, size_t width)
         rest = prefix_within(text, whole - tail + 1);
     return mem_format("%.*s%s%s", (int)cut, text, text_cut(), text + rest);
 }
+
+char *text_shell(const char *word)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789%+,-./:=@_";
+    size_t used = 0;
+    if (*word && strspn(word, plain) == strlen(word))
+        return mem_strdup(word);
+    char *text = mem_alloc(4 * strlen(word) + 3); /* a quote in it becomes four letters */
+    text[used++] = '\'';
+    for (; *word; word++) {
+        if (*word == '\'') {
+            memcpy(text + used, "'\\'", 3);
+            used += 3;
+        }
+        text[used++] = *word;
+    }
+    text[used++] = '\'';
+    text[used] = '\0';
+    return text;
+}
+
+const char *text_file_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}

@@ -22,6 +22,12 @@ char *text_safe_format(const char *format, va_list args) __attribute__((format(p
 /* The same, cut by text_fit where `columns` is not 0. The caller frees it. */
 char *text_safe_fit(const char *text, size_t columns);
 
+/* A word as a shell reads it: in quotes where it has letters that mean something there. The caller frees it. */
+char *text_shell(const char *word);
+
+/* Of a path, what is behind its last slash. */
+const char *text_file_name(const char *path);
+
 /* How many columns a safe text takes. */
 size_t text_width(const char *text);
 

@@ -3,6 +3,7 @@
 #include "isa/probe.h"
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/order.h"
 #include "base/units.h"
 
 #include <stdlib.h>
@@ -138,11 +139,7 @@ void chase_probe(const struct chase *chase, enum chase_state state, unsigned num
     }
 }
 
-static int by_size(const void *left, const void *right)
-{
-    double a = *(const double *)left, b = *(const double *)right;
-    return a < b ? -1 : a > b;
-}
+ORDER_BY(by_size, double, ORDER(*a, *b))
 
 double chase_quantile(struct chase_times *times, double part)
 {

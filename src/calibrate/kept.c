@@ -2,6 +2,7 @@
 #include "calibrate/calibrate.h"
 
 #include "base/mem.h"
+#include "base/small_file.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,14 +13,10 @@
 /* This boot of this machine; NULL for the topology: what such a text begins with. The caller frees it. */
 static char *identity(const struct topology *topology)
 {
-    char boot[64] = "";
     char *machine = topology ? topology_to_text(topology) : mem_strdup("");
-    FILE *file = fopen("/proc/sys/kernel/random/boot_id", "re");
-    if (file && fgets(boot, sizeof boot, file))
-        boot[strcspn(boot, "\n")] = '\0';
-    if (file)
-        fclose(file);
-    char *text = mem_format("%s %s %s", NUMALENS_VERSION, boot, machine);
+    char *boot = small_file_line("/proc/sys/kernel/random/boot_id");
+    char *text = mem_format("%s %s %s", NUMALENS_VERSION, boot ? boot : "", machine);
+    free(boot);
     free(machine);
     return text;
 }

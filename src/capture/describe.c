@@ -2,6 +2,8 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/small_file.h"
+#include "base/text.h"
 #include "capture/agent/custom_spec.h"
 #include "capture/faults/mechanism.h"
 #include "capture/hardware/hw_record.h"
@@ -19,20 +21,23 @@
 
 enum { COMMAND_BYTES = 64 << 10 }; /* of a command line that are kept: a list of files can have megabytes */
 
-static char *command_line(char **command)
+/* Of what runs already there is one text, which is no word. */
+static char *command_line(char **command, bool is_started)
 {
     char *line = mem_alloc(COMMAND_BYTES + 64), *at = line, *const end = line + COMMAND_BYTES;
     size_t cut = 0;
     for (char **word = command; *word; word++) {
-        size_t length = strlen(*word), room = (size_t)(end - at);
+        char *quoted = is_started ? text_shell(*word) : mem_strdup(*word); /* reports print it as a command to type */
+        size_t length = strlen(quoted), room = (size_t)(end - at);
         if (word != command && room) {
             *at++ = ' ';
             room--;
         }
         size_t kept = length < room ? length : room;
-        memcpy(at, *word, kept);
+        memcpy(at, quoted, kept);
         at += kept;
         cut += length - kept;
+        free(quoted);
     }
     *at = 0;
     if (cut)
@@ -42,16 +47,10 @@ static char *command_line(char **command)
 
 static void set_cpu_model(struct trace_session *session)
 {
-    FILE *file = fopen("/proc/cpuinfo", "re");
-    char line[1024], model[256] = "";
-    while (file && !*model && fgets(line, sizeof line, file))
-        if (strncmp(line, "model name", 10) == 0 && strchr(line, ':'))
-            snprintf(model, sizeof model, "%s", strchr(line, ':') + 2);
-    if (file)
-        fclose(file);
-    model[strcspn(model, "\n")] = 0;
+    char *model = small_file_field("/proc/cpuinfo", "model name");
     struct utsname name;
-    trace_session_set(session, "cpu_model", *model ? model : uname(&name) == 0 ? name.machine : "unknown");
+    trace_session_set(session, "cpu_model", model ? model : uname(&name) == 0 ? name.machine : "unknown");
+    free(model);
 }
 
 static void set_machine(struct trace_session *session)
@@ -97,9 +96,11 @@ struct trace_session *describe_session(const struct capture_options *options, co
     bool hardware = means->source != SOURCE_SOFT;
     const char *source = options->samples == SAMPLES_FAULTS ? "faults"
                          : options->samples == SAMPLES_NONE ? "none"
+                         : means->outside                   ? "outside"
                                                             : sample_source_name(means->source);
     struct trace_session *session = trace_session_new();
-    char *line = command_line(options->command), *topology = topology_to_text(options->topology);
+    char *line = command_line(options->command, !options->pid && *options->command[0] != '('),
+         *topology = topology_to_text(options->topology);
     trace_session_set(session, "version", NUMALENS_VERSION);
     if (options->redact)
         trace_session_set(session, REDACT_KEY, "yes");
@@ -109,7 +110,7 @@ struct trace_session *describe_session(const struct capture_options *options, co
     trace_session_set(session, "source", source);
     trace_session_set(session, "source_reason", hardware ? means->hardware : means->hardware_reason);
     if (!hardware) {
-        trace_session_set(session, "tick", means->perf_tick ? "perf" : "timer");
+        trace_session_set(session, "tick", means->outside ? "clock" : means->perf_tick ? "perf" : "timer");
         trace_session_set(session, "tick_reason", means->tick_reason);
         trace_session_setf(session, "period_ns", "%" PRIu64, options->tick_ns);
         trace_session_setf(session, "burst", "%u", options->burst);
@@ -249,6 +250,10 @@ void describe_means(struct recorder_result *result, const struct capture_options
                  mechanism_sees(means->mechanism), *means->mechanism_reason ? "; " : "", means->mechanism_reason);
     else if (means->source != SOURCE_SOFT)
         snprintf(result->source, sizeof result->source, "%.319s", means->hardware);
+    else if (means->outside)
+        snprintf(result->source, sizeof result->source,
+                 "outside: threads are stopped and their next accesses followed%s%s",
+                 *means->hardware_reason ? "; not from hardware: " : "", means->hardware_reason);
     else
         snprintf(result->source, sizeof result->source, "soft: ticks from %s%s%s%s%s",
                  means->perf_tick ? "perf" : "timers", *means->tick_reason ? ", " : "", means->tick_reason,
@@ -261,13 +266,17 @@ void describe_means(struct recorder_result *result, const struct capture_options
                  *means->faults_reason ? "first touch comes from the samples" : "");
     else if (*means->homes_reason)
         snprintf(result->notes, sizeof result->notes, "home nodes of pages are not known: %s", means->homes_reason);
+    if (means->outside)
+        add_note(result, "from outside, " SESSION_NOT_OUTSIDE " cannot be known");
     if (*means->memory_note)
         add_note(result, "%s", means->memory_note);
     bool asked_for = hw_record_named(options); /* else a user need not know of counters */
     if (asked_for && *means->counters_reason)
         add_note(result, "bytes of each node's memory are not counted: %s", means->counters_reason);
-    if (asked_for && *means->core_reason)
-        add_note(result, "lines that prefetching brings from memory are not counted: %s", means->core_reason);
+    if (result->refused)
+        add_note(result,
+                 "%" PRIu64 " process%s not sampled: another user's, traced by another, or more than 256 at a time",
+                 result->refused, result->refused == 1 ? "" : "es");
     uint64_t others = result->untracked > result->apart ? result->untracked - result->apart : 0;
     if (others && !*reason && !*means->homes_reason)
         add_note(result,

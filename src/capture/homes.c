@@ -3,6 +3,7 @@
 #include "base/array.h"
 #include "base/map64.h"
 #include "base/mem.h"
+#include "base/order.h"
 #include "topology/page_frame.h"
 #include "topology/home.h"
 
@@ -24,7 +25,7 @@ struct fresh_page {
     uint64_t page, time;
 };
 
-struct watched {
+struct homed_process {
     uint32_t pid;
     bool ended;
     struct map64 pages; /* page number, to node << 32 | frame << FRAME_SHIFT | flags */
@@ -33,8 +34,8 @@ struct watched {
 
 struct homes {
     struct sink *sink;
-    struct map64 by_pid; /* to struct watched * */
-    struct watched *last;
+    struct map64 by_pid; /* to struct homed_process * */
+    struct homed_process *last;
     size_t pages, most;
     unsigned shift;
     uint64_t asked_again;
@@ -68,7 +69,7 @@ struct homes *homes_new(struct sink *sink, size_t memory, bool nodes, bool frame
     return homes;
 }
 
-static void forget_pages(struct homes *homes, struct watched *watched)
+static void forget_pages(struct homes *homes, struct homed_process *watched)
 {
     homes->pages -= watched->pages.count;
     map64_free(&watched->pages);
@@ -79,11 +80,9 @@ void homes_free(struct homes *homes)
 {
     if (!homes)
         return;
-    for (size_t i = 0; i < homes->by_pid.capacity; i++) {
-        if (homes->by_pid.keys[i] == MAP64_EMPTY)
-            continue;
-        forget_pages(homes, (struct watched *)(uintptr_t)homes->by_pid.values[i]);
-        free((struct watched *)(uintptr_t)homes->by_pid.values[i]);
+    map64_each (&homes->by_pid, i) {
+        forget_pages(homes, (struct homed_process *)(uintptr_t)homes->by_pid.values[i]);
+        free((struct homed_process *)(uintptr_t)homes->by_pid.values[i]);
     }
     map64_free(&homes->by_pid);
     array_free(&homes->addresses);
@@ -92,20 +91,20 @@ void homes_free(struct homes *homes)
     free(homes);
 }
 
-static struct watched *watched_for(struct homes *homes, uint32_t pid)
+static struct homed_process *watched_for(struct homes *homes, uint32_t pid)
 {
     if (homes->last && homes->last->pid == pid)
         return homes->last;
     bool is_new;
     uint64_t *place = map64_insert(&homes->by_pid, pid, &is_new);
     if (is_new) {
-        *place = (uintptr_t)mem_zalloc(sizeof(struct watched));
-        ((struct watched *)(uintptr_t)*place)->pid = pid;
+        *place = (uintptr_t)mem_zalloc(sizeof(struct homed_process));
+        ((struct homed_process *)(uintptr_t)*place)->pid = pid;
     }
-    return homes->last = (struct watched *)(uintptr_t)*place;
+    return homes->last = (struct homed_process *)(uintptr_t)*place;
 }
 
-static void report(struct homes *homes, const struct watched *watched, uint64_t page, int32_t node, uint64_t time)
+static void report(struct homes *homes, const struct homed_process *watched, uint64_t page, int32_t node, uint64_t time)
 {
     struct event event = {.time = time, .pid = watched->pid, .tid = watched->pid, .kind = EVENT_HOME};
     event.home = (struct event_home){page << homes->shift, (uint64_t)1 << homes->shift, node};
@@ -113,7 +112,7 @@ static void report(struct homes *homes, const struct watched *watched, uint64_t 
 }
 
 /* Asks for homes->addresses. False when the process has ended or the kernel will not report. */
-static bool query(struct homes *homes, struct watched *watched, uint64_t now)
+static bool query(struct homes *homes, struct homed_process *watched, uint64_t now)
 {
     size_t count = homes->addresses.count;
     array_reserve(&homes->nodes, count);
@@ -127,7 +126,7 @@ static bool query(struct homes *homes, struct watched *watched, uint64_t now)
 }
 
 /* Of homes->addresses: those that are new or in another frame than before. */
-static void report_frames(struct homes *homes, struct watched *watched, uint64_t now)
+static void report_frames(struct homes *homes, struct homed_process *watched, uint64_t now)
 {
     struct error err;
     size_t count = homes->addresses.count;
@@ -151,7 +150,7 @@ static void report_frames(struct homes *homes, struct watched *watched, uint64_t
     }
 }
 
-static void ask_fresh(struct homes *homes, struct watched *watched, uint64_t now)
+static void ask_fresh(struct homes *homes, struct homed_process *watched, uint64_t now)
 {
     homes->addresses.count = 0;
     array_each (&watched->fresh, struct fresh_page, fresh)
@@ -183,10 +182,8 @@ static void ask_fresh(struct homes *homes, struct watched *watched, uint64_t now
 
 static void start_again(struct homes *homes, uint64_t now)
 {
-    for (size_t i = 0; i < homes->by_pid.capacity; i++) {
-        if (homes->by_pid.keys[i] == MAP64_EMPTY)
-            continue;
-        struct watched *watched = (struct watched *)(uintptr_t)homes->by_pid.values[i];
+    map64_each (&homes->by_pid, i) {
+        struct homed_process *watched = (struct homed_process *)(uintptr_t)homes->by_pid.values[i];
         ask_fresh(homes, watched, now);
         forget_pages(homes, watched);
     }
@@ -196,7 +193,7 @@ void homes_sample(struct homes *homes, uint32_t pid, uint64_t addr, uint64_t tim
 {
     if (homes->pages >= homes->most)
         start_again(homes, time);
-    struct watched *watched = watched_for(homes, pid);
+    struct homed_process *watched = watched_for(homes, pid);
     bool is_new;
     uint64_t page = addr >> homes->shift;
     uint64_t *value = map64_insert(&watched->pages, page, &is_new);
@@ -207,17 +204,13 @@ void homes_sample(struct homes *homes, uint32_t pid, uint64_t addr, uint64_t tim
     }
 }
 
-static int compare_addresses(const void *left, const void *right)
-{
-    const uint64_t *one = left, *other = right;
-    return *one < *other ? -1 : *one > *other;
-}
+ORDER_BY(compare_addresses, uint64_t, ORDER(*a, *b))
 
-static void ask_again(struct homes *homes, struct watched *watched, uint64_t now)
+static void ask_again(struct homes *homes, struct homed_process *watched, uint64_t now)
 {
     homes->addresses.count = 0;
-    for (size_t i = 0; i < watched->pages.capacity; i++) {
-        if (watched->pages.keys[i] == MAP64_EMPTY || !(watched->pages.values[i] & SEEN))
+    map64_each (&watched->pages, i) {
+        if (!(watched->pages.values[i] & SEEN))
             continue;
         array_push(&homes->addresses, watched->pages.keys[i] << homes->shift);
         if (!homes->asks_nodes)
@@ -245,18 +238,16 @@ static void ask_again(struct homes *homes, struct watched *watched, uint64_t now
 void homes_ask(struct homes *homes, uint64_t now)
 {
     bool again = now - homes->asked_again >= AGAIN_NS;
-    array_of(struct watched *) ended = {0};
-    for (size_t i = 0; i < homes->by_pid.capacity; i++) {
-        if (homes->by_pid.keys[i] == MAP64_EMPTY)
-            continue;
-        struct watched *watched = (struct watched *)(uintptr_t)homes->by_pid.values[i];
+    array_of(struct homed_process *) ended = {0};
+    map64_each (&homes->by_pid, i) {
+        struct homed_process *watched = (struct homed_process *)(uintptr_t)homes->by_pid.values[i];
         ask_fresh(homes, watched, now);
         if (again && !watched->ended)
             ask_again(homes, watched, now);
         if (watched->ended)
             array_push(&ended, watched);
     }
-    array_each (&ended, struct watched *, watched) {
+    array_each (&ended, struct homed_process *, watched) {
         map64_remove(&homes->by_pid, (*watched)->pid);
         forget_pages(homes, *watched);
         free(*watched);

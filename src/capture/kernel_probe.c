@@ -1,5 +1,6 @@
 #include "capture/kernel_probe.h"
 
+#include "base/small_file.h"
 #include "topology/page_frame.h"
 
 #include <errno.h>
@@ -17,12 +18,9 @@ bool probe_perf_tick(struct error *err)
         .config = PERF_COUNT_SW_CPU_CLOCK,
         .sample_period = 1000000000,
         .disabled = 1,
-        .inherit = 1,
-        .inherit_thread = 1,
         .exclude_kernel = 1,
         .exclude_hv = 1,
         .remove_on_exec = 1,
-        .sigtrap = 1,
     };
     int fd = (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
     if (fd < 0) {
@@ -33,20 +31,9 @@ bool probe_perf_tick(struct error *err)
     return true;
 }
 
-static int paranoid_level(void)
-{
-    int level = -2;
-    FILE *file = fopen("/proc/sys/kernel/perf_event_paranoid", "re");
-    if (file && fscanf(file, "%d", &level) != 1)
-        level = -2;
-    if (file)
-        fclose(file);
-    return level;
-}
-
 int probe_explain_perf(int code, struct error *err)
 {
-    int level = paranoid_level();
+    int level = (int)small_file_number(-2, "/proc/sys/kernel/perf_event_paranoid");
     switch (-code) {
     case EACCES:
     case EPERM:

@@ -15,13 +15,13 @@ struct capture_means {
     bool homes_refused;
     bool frames;                    /* and for their frames of physical memory */
     enum sample_source source;      /* SOURCE_SOFT unless hardware samples */
+    bool outside;                   /* the soft source, with nothing in the program */
     char hardware[320];             /* which events sample, or "" */
     char hardware_reason[320];      /* why none does, or "" */
     enum fault_mechanism mechanism; /* that makes pages fault again; NONE when pages' use is not asked for */
     bool write_protect;             /* and uffd-wp beside it */
     char mechanism_reason[1024];    /* why not a better one, or "" */
     char counters_reason[400];      /* why memory controllers are not counted beside hardware samples, or "" */
-    char core_reason[400];          /* likewise, lines from memory by the target's own CPUs */
     char memory_note[128];          /* "" where --memory holds */
     char tick_reason[256], faults_reason[256], homes_reason[256], frames_reason[256];
 };

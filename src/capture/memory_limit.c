@@ -1,5 +1,7 @@
 #include "capture/memory_limit.h"
 
+#include "base/small_file.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <sys/resource.h>
@@ -11,13 +13,7 @@ enum { LEAST_MIB = 16, BESIDE_MIB = 12 };
 /* Of this process's address space, in bytes; 0 when that is not known. */
 static size_t in_use(void)
 {
-    unsigned long pages = 0;
-    FILE *file = fopen("/proc/self/statm", "re");
-    if (file && fscanf(file, "%lu", &pages) != 1)
-        pages = 0;
-    if (file)
-        fclose(file);
-    return pages * (size_t)sysconf(_SC_PAGESIZE);
+    return (size_t)small_file_number(0, "/proc/self/statm") * (size_t)sysconf(_SC_PAGESIZE);
 }
 
 int memory_limit_fit(size_t *memory, char *note, size_t room, struct error *err)

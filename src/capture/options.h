@@ -17,12 +17,19 @@ enum capture_samples {
     SAMPLES_SOFT,
     SAMPLES_FAULTS,
     SAMPLES_NONE,
+    SAMPLES_OUTSIDE, /* the soft source, with nothing in the program: capture/outside/outside.h */
     SAMPLES_PEBS,
     SAMPLES_IBS,
     SAMPLES_SPE
 };
 enum fault_mechanism { MECHANISM_AUTO, MECHANISM_NUMA_HINT, MECHANISM_SOFT_DIRTY, MECHANISM_UFFD_WP, MECHANISM_NONE };
 enum capture_tick { TICK_AUTO, TICK_PERF, TICK_TIMER };
+
+struct process_query {     /* what is NULL is not asked for */
+    const char *name;      /* as in /proc/PID/comm, or the last part of its command's path */
+    const char *cgroup;    /* its path, as in /proc/PID/cgroup, or one above it */
+    const char *container; /* its ID, or the first 12 or more letters of it */
+};
 
 struct capture_options {
     const char *output; /* NULL: no trace is kept; then objects are not followed, and homes are not asked for */
@@ -31,6 +38,7 @@ struct capture_options {
     uint64_t tick_ns;                        /* mean CPU time between bursts of a thread */
     uint32_t burst;                          /* accesses a burst */
     uint32_t budget_ppm;                     /* of a thread's CPU time */
+    uint32_t budget_least_ppm;               /* from outside: of one CPU, where that is more */
     uint32_t max_frames;                     /* of a call chain */
     bool loads, stores;
     bool latency;
@@ -55,15 +63,18 @@ struct capture_options {
     const struct topology *topology;
     const struct wire_custom *custom; /* functions named by the user: capture/agent/custom_spec.h */
     uint32_t custom_count;
-    const char *calibration; /* kept with the trace: topology/calibration.h; or NULL */
-    uint32_t start_threads;  /* samples begin once the program has so many threads; 0: at once */
-    uint64_t start_ns;       /* after so much time; 0: at once */
-    uint64_t stop_ns;        /* and end after so much time; 0: with the program */
-    bool system;             /* everything that runs: capture/system_recorder.h; the command may be missing then */
-    uint32_t pid;            /* a process that runs already, and all it starts: the same; 0: none */
-    const char *cpus;        /* with system: on these CPUs only, "0-3,8"; NULL: on all */
+    const char *calibration;    /* kept with the trace: topology/calibration.h; or NULL */
+    uint32_t start_threads;     /* samples begin once the program has so many threads; 0: at once */
+    uint64_t start_ns;          /* after so much time; 0: at once */
+    uint64_t stop_ns;           /* and end after so much time; 0: with the program */
+    bool system;                /* everything that runs: capture/system_recorder.h; the command may be missing then */
+    uint32_t pid;               /* a process that runs already, and all it starts: the same; 0: none */
+    uint32_t pids[16];          /* from outside: further ones, up to the first 0 */
+    struct process_query query; /* from outside: all such, later ones too; `pid` is one of them then */
+    const char *cpus;           /* with system: on these CPUs only, "0-3,8"; NULL: on all */
     const struct placement *placement; /* of its threads and memory on this machine: topology/placement.h; or NULL */
     uint64_t rotate_ns;                /* a next file after each such time: capture/rotate/rotation.h; 0: one file */
+    uint64_t rotate_first_ns;          /* the first file's time, where it is shorter; 0: like the others */
     uint32_t keep;                     /* of them, so many; 0: all */
     const char *machine,
         *machine_model;          /* kept with the trace: the machine that it is for, and its model as a text; or NULL */

@@ -24,6 +24,7 @@ struct recorder_result {
         tracking_ns; /* in hooks of the heap, of mappings and threads: from calls that were timed; for records of perf */
     uint64_t faults_ns;         /* in page faults that were provoked */
     char source[768];           /* which sampler is in force and why */
+    uint64_t refused;           /* processes from outside that were found and not looked at */
     char notes[1024];           /* what could not be had, one after the other; "" when nothing */
     char custom_missing[1024];  /* functions the user named that no program had; "" when none */
     char custom_refused[2048];  /* those that could not be hooked, each with the reason */

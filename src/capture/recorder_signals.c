@@ -55,11 +55,13 @@ void signals_ready(struct agent_source *source, const sigset_t *mask)
     sigprocmask(SIG_SETMASK, &open, NULL);
 }
 
+/* Cleared only where it was set, and before the caller asks: a signal in between is answered by that, one after it sets it again. */
 bool signals_child(void)
 {
-    bool changed = child;
+    if (!child)
+        return false;
     child = 0;
-    return changed;
+    return true;
 }
 
 void signals_forward(pid_t target, uint64_t now)

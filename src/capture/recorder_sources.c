@@ -42,6 +42,12 @@ static void listen_fresh(void *context, uint32_t pid, uint64_t addr, uint64_t si
     perf_source_fresh(sources->perf, pid, addr, size);
 }
 
+static void listen_mapped(void *context, uint32_t pid, const char *path)
+{
+    struct recorder_sources *sources = context;
+    runtime_names_mapped(sources->runtimes, pid, path);
+}
+
 static int choose_mechanism(struct recorder_sources *sources, struct error *err)
 {
     struct capture_means *means = &sources->means;
@@ -134,8 +140,7 @@ static int open_hardware(struct recorder_sources *sources, struct error *err)
     return 0;
 }
 
-/* With hardware samples, what memory controllers and the target's cores count stands beside them. A tree of sysfs in
- * another place is a whole machine's. */
+/* With hardware samples, what memory controllers count stands beside them. A tree of sysfs in another place is a whole machine's. */
 static void open_counters(struct recorder_sources *sources)
 {
     const struct capture_options *options = &sources->options;
@@ -148,20 +153,11 @@ static void open_counters(struct recorder_sources *sources)
         snprintf(sources->counters_root, sizeof sources->counters_root, "%.200s/..", options->sysfs);
         counters->root = sources->counters_root;
     }
-    const char *why;
-    counters->task = sources->pid;
-    counters->events = core_events_of(sources->means.source, counters->root ? counters->root : "", &why);
-    if (options->rotate_ns) {
-        counters->events = NULL;
-        why = "they are not kept with --rotate";
-        snprintf(counters->reason, sizeof counters->reason, "%s", why);
-    }
-    if (!counters->events)
-        snprintf(counters->core.reason, sizeof counters->core.reason, "%s", why);
-    if (!options->rotate_ns)
+    if (options->rotate_ns)
+        snprintf(counters->reason, sizeof counters->reason, "they are not kept with --rotate");
+    else
         sources_open(&sources->list, count_recorded_source(counters), NULL);
     snprintf(sources->means.counters_reason, sizeof sources->means.counters_reason, "%s", counters->reason);
-    snprintf(sources->means.core_reason, sizeof sources->means.core_reason, "%s", counters->core.reason);
 }
 
 static int open_perf(struct recorder_sources *sources, struct error *err)
@@ -207,6 +203,8 @@ static void open_askers(struct recorder_sources *sources)
     if (sources->options.output) {
         sources->maps = capture_maps_new(sources->sink, &sources->processes, memory / 32);
         sources_open(&sources->list, capture_maps_source(sources->maps), NULL);
+        sources->runtimes = runtime_names_new(sources->sink, &sources->processes, memory / RUNTIME_NAME_BYTES);
+        sources_open(&sources->list, runtime_names_source(sources->runtimes), NULL);
     }
 }
 
@@ -228,6 +226,8 @@ static void connect_sources(struct recorder_sources *sources)
         listener->sample = listen_sample;
         listener->fault = listen_fault;
     }
+    if (sources->runtimes)
+        listener->mapped = listen_mapped;
     if (sources->perf) {
         listener->fresh = listen_fresh;
         perf_source_connect(sources->perf, sources->sink, &sources->processes, sources->faults, listener,

@@ -11,6 +11,7 @@
 #include "capture/perf/perf_source.h"
 #include "capture/process/cpu_account.h"
 #include "capture/process/process_maps.h"
+#include "capture/process/runtime_names.h"
 
 struct recorder_sources {
     struct capture_options options; /* as given, but with a mechanism that was chosen */
@@ -24,11 +25,12 @@ struct recorder_sources {
     struct counter_clock clock;
     struct process_table processes;
     struct agent_source *agents;
-    struct perf_source *perf;  /* NULL: refused, or not wanted */
-    struct faults *faults;     /* NULL: not wanted */
-    struct homes *homes;       /* NULL: nothing to ask, or no answer */
-    struct capture_maps *maps; /* NULL: nothing is kept */
-    bool counting;             /* of the memory controllers, with hardware samples */
+    struct perf_source *perf;       /* NULL: refused, or not wanted */
+    struct faults *faults;          /* NULL: not wanted */
+    struct homes *homes;            /* NULL: nothing to ask, or no answer */
+    struct capture_maps *maps;      /* NULL: nothing is kept */
+    struct runtime_names *runtimes; /* likewise */
+    bool counting;                  /* of the memory controllers, with hardware samples */
     struct count_recorded counters;
     char counters_root[256];
     struct cpu_account others; /* CPU time that is not in what wait4 reports of the target */

@@ -30,9 +30,11 @@ enum source_kind {
     FROM_PERF,     /* first touches; processes, threads and mappings */
     FROM_FAULTS,   /* pages in use, from what perf reported up to then */
     FROM_HARDWARE,
-    FROM_HOMES, /* of the pages that all of the above reported */
+    FROM_OUTSIDE, /* stops of threads: capture/outside/outside.h */
+    FROM_HOMES,   /* of the pages that all of the above reported */
     FROM_MAPS,
-    FROM_COUNTERS, /* no events: a reading with each drain (capture/count/count_meter.h) */
+    FROM_RUNTIMES, /* names of code, from files that the target writes */
+    FROM_COUNTERS, /* no events: a reading with each drain (capture/count/count_run.c) */
     SOURCE_KINDS
 };
 
@@ -42,12 +44,14 @@ struct source_listener {
     void (*sample)(void *context, uint32_t pid, uint64_t addr, uint64_t time);
     void (*fault)(void *context, uint32_t pid, uint64_t addr, uint64_t time); /* the first one of a page */
     void (*fresh)(void *context, uint32_t pid, uint64_t addr,
-                  uint64_t size); /* new memory in place of what was there */
+                  uint64_t size);                                  /* new memory in place of what was there */
+    void (*mapped)(void *context, uint32_t pid, const char *path); /* a file */
 };
 
 struct source_level {
     size_t bytes;  /* taken from rings of agents */
     double filled; /* how full the fullest buffer of the kernel was, of 1.0 */
+    uint64_t due;  /* ns until a source wants to be drained again; 0: any time */
 };
 
 struct source {
@@ -121,7 +125,13 @@ void sources_close(struct sources *sources);
 /* How long a loop may sleep after a drain. */
 static inline uint64_t source_sleep_ns(const struct source_level *level)
 {
-    return level->filled > SOURCE_HURRY_FILLED ? SOURCE_HURRY_NS : SOURCE_IDLE_NS;
+    uint64_t ns = level->filled > SOURCE_HURRY_FILLED ? SOURCE_HURRY_NS : SOURCE_IDLE_NS;
+    return level->due && level->due < ns ? level->due : ns;
+}
+
+static inline void source_level_due(struct source_level *level, uint64_t ns)
+{
+    level->due = !level->due || ns < level->due ? ns : level->due;
 }
 
 static inline void source_level_raise(struct source_level *level, double filled)

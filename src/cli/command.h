@@ -12,17 +12,21 @@ enum { EXIT_OK = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
 // clang-format off
 #define COMMAND_LIST(ROW) \
     ROW(record, "run a program and record which thread accesses which memory") \
-    ROW(report, "print what is remote, which objects and threads cause it, what to change") \
+    ROW(report, "what is remote, which objects and threads cause it, what to change") \
+    ROW(top, "running processes, live: what is remote, by thread, object and node") \
     ROW(compare, "what changed between two recordings; a program under every placement") \
-    ROW(check, "whether a recording keeps rules: for CI jobs, with JUnit and SARIF output") \
+    ROW(check, "whether a recording keeps rules: for CI jobs, with JUnit and SARIF") \
     ROW(view, "show a recording in a browser") \
     ROW(script, "run an analysis of your own, written in C, or a ready one") \
     ROW(import, "turn a recording of perf mem, perf c2c or MOCA into a trace") \
-    ROW(export, "print one line a sample; write a recording for flame graphs, pprof, spreadsheets, databases") \
+    ROW(export, "one line a sample; flame graphs, pprof, spreadsheets, databases") \
     ROW(merge, "the files of one recording with --rotate as one") \
+    ROW(advise, "write a placement plan: what to put on which nodes, and why") \
+    ROW(apply, "run a program with a placement plan, without a rebuild") \
+    ROW(optimize, "keep the placement plan that runs show to be fastest") \
     ROW(migrate, "run a program and keep its pages near the threads that use them") \
     ROW(stat, "count memory traffic per node while a program runs, or for a time") \
-    ROW(machines, "models of machines: latency and bandwidth from node to node; measure this one") \
+    ROW(machines, "models of machines: latency and bandwidth of nodes; measure this one") \
     ROW(predict, "run time on other machines and under other placements, by a model") \
     ROW(doctor, "what works on this machine, what does not and why, how to enable it")
 // clang-format on

@@ -1,6 +1,5 @@
 #include "cli/machine_option.h"
 
-#include "base/mem.h"
 #include "machine/model.h"
 #include "topology/topology.h"
 #include "trace/reader.h"

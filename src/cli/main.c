@@ -6,6 +6,7 @@
 #include "cli/usage/help.h"
 #include "cli/usage/nearest.h"
 #include "cli/usage/perf_habits.h"
+#include "symbols/cut_file.h"
 
 #include <argp.h>
 #include <stdbool.h>
@@ -33,7 +34,8 @@ static void usage(FILE *out)
     fputs("\n"
           "Start with:  numalens record -- ./app args   and then   numalens report\n"
           "Options of a command:  numalens help COMMAND\n"
-          "Terms (burst, site, home node, finding ...):  numalens help TERM; all of them: numalens help glossary\n",
+          "Terms (burst, site, home node, finding ...):  numalens help TERM\n"
+          "All of them:  numalens help glossary\n",
           out);
 }
 
@@ -116,6 +118,7 @@ int command_failed(const char *name, const struct error *err)
 int main(int argc, char **argv)
 {
     harmless_stderr();
+    cut_file_survive();
     argp_err_exit_status = EXIT_USAGE;
     if (argc < 2) {
         usage(stderr);

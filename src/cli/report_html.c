@@ -1,15 +1,12 @@
 #include "cli/report_html.h"
 
-#include "base/mem.h"
 #include "base/text.h"
 #include "cli/input/recording.h"
 #include "page/page.h"
 
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 enum { RUNS = 2 };
 

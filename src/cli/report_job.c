@@ -1,6 +1,7 @@
 #include "cli/report_job.h"
 
 #include "base/array.h"
+#include "base/order.h"
 #include "base/progress.h"
 #include "cli/mpi/mpi_share.h"
 #include "compare/job/rank_pack.h"
@@ -21,10 +22,7 @@ bool report_is_job(const char *path)
     return stat(path, &found) == 0 && S_ISDIR(found.st_mode);
 }
 
-static int by_path(const void *left, const void *right)
-{
-    return strcmp(*(char *const *)left, *(char *const *)right);
-}
+ORDER_BY(by_path, char *, strcmp(*a, *b))
 
 static void free_files(struct files *files)
 {

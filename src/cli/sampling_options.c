@@ -37,7 +37,7 @@ static const struct argp_option option_table[] = {
     {"no-latency", KEY_NO_LATENCY, 0, 0, "do not measure how long accesses take", 3},
     {"no-traffic", KEY_NO_TRAFFIC, 0, 0,
      "no bytes from memory (docs/traffic.md): no long bursts, no counters of memory", 3},
-    {"source", KEY_SOURCE, "WHICH", 0, "source of samples: auto, pebs, ibs, spe, soft, faults, none", 3},
+    {"source", KEY_SOURCE, "WHICH", 0, "source of samples: auto, pebs, ibs, spe, soft, outside, faults, none", 3},
     {"tick", KEY_TICK, "WHICH", 0, "what interrupts threads: auto, perf, timer", 3},
     {"no-follow", KEY_NO_FOLLOW, 0, 0, "do not record child processes", 3},
     {0, 0, 0, 0, "Simulate another topology:", SAMPLING_LAST_GROUP},
@@ -93,9 +93,40 @@ int option_choice(struct sampling_options *options, const char *option, const ch
     return 0;
 }
 
+void option_pids(struct sampling_options *options, char *text)
+{
+    struct capture_options *capture = &options->capture;
+    const unsigned most = sizeof capture->pids / sizeof *capture->pids - 1;
+    unsigned count = 0;
+    for (char *rest = text, *word; (word = strsep(&rest, ","));) {
+        uint32_t pid = (uint32_t)option_number(options, "--pid", word, 1, INT32_MAX, "a process's number is wanted");
+        if (count > most)
+            option_complain(options, "--pid", text, "at most 16 processes are possible");
+        else if (count++ == 0)
+            capture->pid = pid;
+        else
+            capture->pids[count - 2] = pid;
+    }
+}
+
+void option_cgroup(struct sampling_options *options, const char *text)
+{
+    options->capture.query.cgroup = text;
+    if (*text != '/' || strncmp(text, "/sys/fs/cgroup", 14) == 0)
+        option_complain(options, "--cgroup", text,
+                        "a path from /, as in /proc/PID/cgroup, is wanted: /system.slice/redis.service");
+}
+
+void option_container(struct sampling_options *options, const char *text)
+{
+    options->capture.query.container = text;
+    if (strlen(text) < 12)
+        option_complain(options, "--container", text, "12 or more letters of its ID are wanted");
+}
+
 static error_t parse(int key, char *text, struct argp_state *state)
 {
-    static const char *const samples[] = {"auto", "soft", "faults", "none", "pebs", "ibs", "spe", NULL};
+    static const char *const samples[] = {"auto", "soft", "faults", "none", "outside", "pebs", "ibs", "spe", NULL};
     static const char *const ticks[] = {"auto", "perf", "timer", NULL};
     struct sampling_options *options = state->input;
     struct capture_options *capture = &options->capture;
@@ -142,8 +173,8 @@ static error_t parse(int key, char *text, struct argp_state *state)
         capture->latency = false;
         break;
     case KEY_SOURCE:
-        capture->samples = (enum capture_samples)option_choice(options, "--source", text, samples,
-                                                               "there are auto, pebs, ibs, spe, soft, faults, none");
+        capture->samples = (enum capture_samples)option_choice(
+            options, "--source", text, samples, "there are auto, pebs, ibs, spe, soft, outside, faults, none");
         capture->faults |= capture->samples == SAMPLES_FAULTS;
         break;
     case KEY_TICK:

@@ -38,3 +38,6 @@ uint64_t option_duration(struct sampling_options *options, const char *option, c
                          double max_ns, const char *wanted);
 int option_choice(struct sampling_options *options, const char *option, const char *text, const char *const *names,
                   const char *wanted);
+void option_pids(struct sampling_options *options, char *text); /* PID, or PID,PID,...: --pid */
+void option_cgroup(struct sampling_options *options, const char *text);
+void option_container(struct sampling_options *options, const char *text);

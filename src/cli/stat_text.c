@@ -217,11 +217,9 @@ static void json_rows(struct stat_text *writer, const struct count_reading *from
                 continue;
             if (columns[i].kind == CELL_SHARE)
                 json_real(json, columns[i].json, amount + other > 0 ? amount / (amount + other) : NAN, 6);
-            else if (isnan(amount))
-                json_null(json, count_what_name(columns[i].what));
             else
-                json_integer(json, count_what_name(columns[i].what),
-                             amount < 0 ? -(int64_t)whole(-amount) : (int64_t)whole(amount));
+                json_integer_if(json, count_what_name(columns[i].what), !isnan(amount),
+                                amount < 0 ? -(int64_t)whole(-amount) : (int64_t)whole(amount));
         }
         json_end(json);
     }
@@ -359,10 +357,7 @@ static void json_finishing(struct stat_text *writer, const struct count_run_resu
     json_number(json, "counters_starved", quality.never);
     json_real(json, "running_ratio", quality.running, 6);
     json_number(json, "intervals_joined", result->merged);
-    if (writer->options.command)
-        json_integer(json, "exit_status", result->exit_status);
-    else
-        json_null(json, "exit_status");
+    json_integer_if(json, "exit_status", writer->options.command, result->exit_status);
 }
 
 int stat_text_end(struct stat_text *writer, const struct count_run_result *result, struct error *err)

@@ -1,12 +1,13 @@
 #include "compare/check.h"
 
 #include "analysis/facts/claim.h"
+#include "analysis/thresholds.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-static const double SIDE = 2.33; /* of a normal deviate: CLAIM_CERTAIN on one side, and a bit */
+static const double SIDE = 2.33; /* of a normal deviate: "certain" on one side, and a bit */
 static const double MOST_BURSTS = 1e9;
 
 static const struct {
@@ -14,6 +15,7 @@ static const struct {
 } kinds[CHECK_KINDS] = {
     [CHECK_MAX_REMOTE] = {"max-remote", "At most this part of the accesses is remote."},
     [CHECK_MAX_COST] = {"max-cost", "Remote memory costs at most this part of run time."},
+    [CHECK_NOT_SLOWED] = {"not-slowed", "NUMA is not what slows the program."},
     [CHECK_NO_FINDINGS] = {"no-findings", "No NUMA problem is found."},
     [CHECK_NO_NEW_FINDINGS] = {"no-new-findings", "No NUMA problem is found that the other recording has not."},
 };
@@ -39,15 +41,15 @@ enum check_outcome check_share(double share, double limit, uint64_t bursts, uint
     struct claim below = {.share = share, .null = limit, .bursts = (double)bursts, .below = true}, above = below;
     above.below = false;
     *needed = 0;
-    if (claim_confidence(&below) >= CLAIM_CERTAIN)
+    if (claim_confidence(&below) >= 1 - thresholds.doubt_certain)
         return CHECK_HOLDS;
-    if (claim_confidence(&above) >= CLAIM_CERTAIN)
+    if (claim_confidence(&above) >= 1 - thresholds.doubt_certain)
         return CHECK_FAILS;
     /* Close to the limit the distance is not known: a quarter of the interval is taken for it, as claim_needed does. */
     double width = wilson_high(share, (double)bursts) - wilson_low(share, (double)bursts);
     double distance = fmax(fabs(share - limit), width / 4);
     double enough = SIDE * SIDE * limit * (1 - limit) / (distance * distance);
-    enough = fmax(enough, fmax(1.5 * (double)bursts, 2 * CLAIM_BURSTS));
+    enough = fmax(enough, fmax(1.5 * (double)bursts, 2 * thresholds.bursts));
     *needed = claim_rounded(fmin(enough, MOST_BURSTS));
     return CHECK_UNDECIDED;
 }
@@ -68,12 +70,15 @@ static const char *plural(uint64_t count)
     return count == 1 ? "" : "s";
 }
 
-/* "; record longer with numalens record -F 400 -- ./app" */
+/* "; record it with numalens record -F 400 -- ./app"; where more often would slow what it measures: "; record 30 times as long" */
 static const char *longer(const struct judge *judge, uint64_t bursts, uint64_t needed)
 {
-    double factor = bursts ? (double)needed / (double)bursts : (double)needed;
+    if (bursts == 0)
+        return "; record longer";
+    double factor = (double)needed / (double)bursts;
     const char *command = findings_record_more(judge->findings, factor);
-    return say(judge, "; record longer%s%s", *command ? " with " : "", command);
+    return *command ? say(judge, "; record it with %s", command)
+                    : say(judge, "; record %.0f times as long", ceil(factor));
 }
 
 static void too_few(const struct judge *judge, struct check_rule *rule, const char *whose, uint64_t bursts,
@@ -146,10 +151,10 @@ static uint64_t cost_needed(const struct judge *judge, double limit, uint64_t bu
         double low, high;
         findings_cost_interval(judge->findings, more, &low, &high);
         if (cost_outcome(low, high, limit) != CHECK_UNDECIDED)
-            return claim_rounded(fmax(more, 2 * CLAIM_BURSTS));
+            return claim_rounded(fmax(more, 2 * thresholds.bursts));
     }
-    return bursts < CLAIM_BURSTS ? claim_rounded(2 * CLAIM_BURSTS)
-                                 : 0; /* so few do not show how far it is from the limit */
+    return (double)bursts < thresholds.bursts ? claim_rounded(2 * thresholds.bursts)
+                                              : 0; /* so few do not show how far it is from the limit */
 }
 
 static void judge_cost(const struct judge *judge, struct check_rule *rule)
@@ -161,8 +166,8 @@ static void judge_cost(const struct judge *judge, struct check_rule *rule)
         return;
     if (!findings->facts->timed && bursts) {
         rule->outcome = CHECK_UNDECIDED;
-        if (bursts < CLAIM_BURSTS) { /* by chance, so few may hold no access that was timed */
-            too_few(judge, rule, "", bursts, claim_rounded(2 * CLAIM_BURSTS));
+        if ((double)bursts < thresholds.bursts) { /* by chance, so few may hold no access that was timed */
+            too_few(judge, rule, "", bursts, claim_rounded(2 * thresholds.bursts));
             return;
         }
         rule->text = "cannot be decided: no latency was recorded, so the cost is not known; --max-remote needs none";
@@ -172,7 +177,8 @@ static void judge_cost(const struct judge *judge, struct check_rule *rule)
     rule->value = findings->remote_time_share;
     rule->low = findings->remote_time_low;
     rule->high = findings->remote_time_high;
-    rule->outcome = bursts < CLAIM_BURSTS ? CHECK_UNDECIDED : cost_outcome(rule->low, rule->high, rule->limit);
+    rule->outcome =
+        (double)bursts < thresholds.bursts ? CHECK_UNDECIDED : cost_outcome(rule->low, rule->high, rule->limit);
     const char *cost =
         say(judge, "remote memory costs %.1f%% to %.1f%% of run time", 100 * rule->low, 100 * rule->high);
     if (rule->outcome != CHECK_UNDECIDED) {
@@ -192,6 +198,25 @@ static void judge_cost(const struct judge *judge, struct check_rule *rule)
     }
 }
 
+/* The first line of a report, whichever number decides it. */
+static void judge_verdict(const struct judge *judge, struct check_rule *rule)
+{
+    static const enum check_outcome outcomes[] = {
+        [MATTERS_UNDECIDED] = CHECK_UNDECIDED, [MATTERS_NOT] = CHECK_HOLDS, [MATTERS] = CHECK_FAILS};
+    struct findings *findings = judge->findings;
+    rule->bursts = findings->facts->bursts;
+    if (stops(judge, rule))
+        return;
+    if ((double)rule->bursts < thresholds.fewest_bursts) {
+        too_few(judge, rule, "", rule->bursts, (uint64_t)thresholds.fewest_bursts);
+        return;
+    }
+    bool more = findings->matters == MATTERS_UNDECIDED && *findings->decide;
+    rule->outcome = outcomes[findings->matters];
+    rule->text = say(judge, "%s%s%s", findings_first_line(findings), more ? "; record it with " : "",
+                     more ? findings->decide : "");
+}
+
 static void judge_findings(const struct judge *judge, struct check_rule *rule)
 {
     const struct findings *findings = judge->findings;
@@ -202,8 +227,8 @@ static void judge_findings(const struct judge *judge, struct check_rule *rule)
         rule->text = say(judge, "%lu finding%s", (unsigned long)count, plural(count));
         array_each (&judge->check->findings, struct check_finding, finding)
             finding->fails = true;
-    } else if (bursts < CHECK_BURSTS) {
-        too_few(judge, rule, "", bursts, CHECK_BURSTS);
+    } else if (bursts < (uint64_t)thresholds.enough) {
+        too_few(judge, rule, "", bursts, (uint64_t)thresholds.enough);
     } else if (stops(judge, rule)) {
         return;
     } else if (findings->undecided.count) {
@@ -237,10 +262,10 @@ static void judge_new(const struct judge *judge, struct check_rule *rule)
 {
     const struct profile *before = judge->request->before, *after = judge->profile;
     rule->bursts = after->bursts;
-    if (before->bursts < CHECK_BURSTS || after->bursts < CHECK_BURSTS) {
-        bool other = before->bursts < CHECK_BURSTS;
+    if (before->bursts < (uint64_t)thresholds.enough || after->bursts < (uint64_t)thresholds.enough) {
+        bool other = before->bursts < (uint64_t)thresholds.enough;
         too_few(judge, rule, other ? say(judge, "%s has ", before->path) : "", other ? before->bursts : after->bursts,
-                CHECK_BURSTS);
+                (uint64_t)thresholds.enough);
         return;
     }
     if (stops(judge, rule))
@@ -257,17 +282,24 @@ static void judge_new(const struct judge *judge, struct check_rule *rule)
         fresh += finding->compared && finding->fate == FATE_NEW;
         unsure += finding->compared && finding->fate == FATE_UNSURE;
     }
+    const char *renamed = "";
+    char names[2][96];
+    array_each (&judge->check->difference->tables[PROFILE_OBJECTS], const struct difference_row, row)
+        if (row->renamed && !*renamed)
+            renamed = say(judge, "; %s is what was %s", profile_entry_text(row->sides[1], names[1], sizeof names[1]),
+                          profile_entry_text(row->sides[0], names[0], sizeof names[0]));
     rule->outcome = fresh ? CHECK_FAILS : CHECK_HOLDS;
-    rule->text = say(judge, "%lu new finding%s since %s%s", (unsigned long)fresh, plural(fresh), before->path,
-                     fresh    ? ""
-                     : unsure ? "; what is found now and was not then did not change significantly"
-                              : "");
+    rule->text =
+        say(judge, "%lu new finding%s since %s%s%s", (unsigned long)fresh, plural(fresh), before->path, renamed,
+            fresh    ? ""
+            : unsure ? "; what is found now and was not then did not change significantly"
+                     : "");
 }
 
 static void add_rule(const struct judge *judge, enum check_kind kind)
 {
-    static void (*const judges[CHECK_KINDS])(const struct judge *, struct check_rule *) = {judge_remote, judge_cost,
-                                                                                           judge_findings, judge_new};
+    static void (*const judges[CHECK_KINDS])(const struct judge *, struct check_rule *) = {
+        judge_remote, judge_cost, judge_verdict, judge_findings, judge_new};
     struct check_rule rule = {.kind = kind, .limit = judge->request->limits[kind], .text = ""};
     if (kind == CHECK_MAX_REMOTE || kind == CHECK_MAX_COST)
         snprintf(rule.title, sizeof rule.title, "%s %.4g%%", check_kind_name(kind), 100 * rule.limit);

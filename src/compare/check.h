@@ -10,16 +10,13 @@
 enum check_kind {
     CHECK_MAX_REMOTE,      /* remote accesses, of those whose home is known */
     CHECK_MAX_COST,        /* run time that remote memory costs */
+    CHECK_NOT_SLOWED,      /* the verdict: NUMA is not what slows the program */
     CHECK_NO_FINDINGS,     /* none at all */
     CHECK_NO_NEW_FINDINGS, /* none that another recording has not */
     CHECK_KINDS
 };
 
 enum check_outcome { CHECK_HOLDS, CHECK_FAILS, CHECK_UNDECIDED };
-
-/* Bursts that a recording must have before "nothing was found" means anything: a finding needs CLAIM_BURSTS of its object, and
- * with so many an object with an eighth of the accesses has them. */
-enum { CHECK_BURSTS = 100 };
 
 struct check_request {
     bool wanted[CHECK_KINDS];

@@ -1,14 +1,12 @@
-#include "compare/difference.h"
+#include "compare/difference_internal.h"
 
-#include "base/map64.h"
+#include "analysis/thresholds.h"
+#include "base/order.h"
 #include "base/strtab.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-
-const struct difference_bounds difference_bounds = {
-    .chance = 0.001, .bursts = 30, .share = 0.03, .remote = 0.05, .latency = 2, .min_latency_distance = 50};
 
 /* --- which entry is which --- */
 
@@ -22,13 +20,7 @@ struct candidates {
     array_of(struct candidate) items; /* by loose key, then order */
 };
 
-static int by_key(const void *left, const void *right)
-{
-    const struct candidate *a = left, *b = right;
-    if (a->loose != b->loose)
-        return a->loose < b->loose ? -1 : 1;
-    return a->entry->order < b->entry->order ? -1 : a->entry->order > b->entry->order;
-}
+ORDER_BY(by_key, struct candidate, ORDER(a->loose, b->loose) ?: ORDER(a->entry->order, b->entry->order))
 
 static struct candidates candidates_of(const struct profile *profile, enum profile_table table, struct strtab *texts)
 {
@@ -104,38 +96,12 @@ static void match_table(struct difference *difference, enum profile_table table)
     strtab_free(texts);
 }
 
-static bool same_place(const struct profile_entry *left, const struct profile_entry *right)
-{
-    const char *a = strrchr(left->file, '/'), *b = strrchr(right->file, '/');
-    return left->line && left->line == right->line && left->kind == right->kind &&
-           strcmp(a ? a + 1 : left->file, b ? b + 1 : right->file) == 0;
-}
-
-/* Where the source is at hand for one run only, an object has two names, but one line. */
-static void join_by_place(struct difference *difference)
-{
-    struct difference_row *rows = difference->tables[PROFILE_OBJECTS].items;
-    size_t count = difference->tables[PROFILE_OBJECTS].count, kept = 0;
-    for (size_t i = 0; i < count; i++) {
-        for (size_t k = 0; k < count && rows[i].sides[0] && !rows[i].sides[1]; k++) {
-            if (rows[k].sides[0] || !rows[k].sides[1] || !same_place(rows[i].sides[0], rows[k].sides[1]))
-                continue;
-            rows[i].sides[1] = rows[k].sides[1];
-            rows[k].sides[1] = NULL;
-        }
-    }
-    for (size_t i = 0; i < count; i++)
-        if (rows[i].sides[0] || rows[i].sides[1])
-            rows[kept++] = rows[i];
-    difference->tables[PROFILE_OBJECTS].count = kept;
-}
-
 /* --- what is more than chance --- */
 
 static bool latency_differs(double before, double after)
 {
     double more = fmax(before, after), less = fmin(before, after);
-    return more - less >= difference_bounds.min_latency_distance && more >= difference_bounds.latency * less;
+    return more - less >= thresholds.slow_usual && more >= thresholds.changed_factor * less;
 }
 
 static bool same_unit(const struct difference *difference)
@@ -172,17 +138,18 @@ static void chances_of(const struct difference *difference, struct difference_ro
     const struct profile_entry *a = row->sides[0], *b = row->sides[1];
     bool timed = same_unit(difference);
     uint64_t bursts[2] = {bursts_with(a), bursts_with(b)};
-    row->judged = bursts[0] >= difference_bounds.bursts || bursts[1] >= difference_bounds.bursts;
+    row->judged = (double)(bursts[0] > bursts[1] ? bursts[0] : bursts[1]) >= thresholds.fewest_bursts;
     row->chances[DIFFERENCE_SHARE] = ratio_chance(shares[0], shares[1], true);
     row->chances[DIFFERENCE_REMOTE] = row->chances[DIFFERENCE_LATENCY] = 1;
     double share = ratio_value(shares[1]) - ratio_value(shares[0]), remote = 0;
-    row->real[DIFFERENCE_SHARE] = fabs(share) >= difference_bounds.share + lost_shares(difference);
-    if (a && b && a->far.bursts >= difference_bounds.bursts && b->far.bursts >= difference_bounds.bursts) {
+    row->real[DIFFERENCE_SHARE] = fabs(share) >= thresholds.changed_share + lost_shares(difference);
+    if (a && b && (double)a->far.bursts >= thresholds.fewest_bursts &&
+        (double)b->far.bursts >= thresholds.fewest_bursts) {
         row->chances[DIFFERENCE_REMOTE] = ratio_chance(&a->far, &b->far, true);
-        row->real[DIFFERENCE_REMOTE] = fabs(ratio_value(&a->far) - ratio_value(&b->far)) >= difference_bounds.remote;
+        row->real[DIFFERENCE_REMOTE] = fabs(ratio_value(&a->far) - ratio_value(&b->far)) >= thresholds.changed;
     }
-    if (timed && a && b && a->latency.bursts >= difference_bounds.bursts &&
-        b->latency.bursts >= difference_bounds.bursts) {
+    if (timed && a && b && (double)a->latency.bursts >= thresholds.fewest_bursts &&
+        (double)b->latency.bursts >= thresholds.fewest_bursts) {
         row->chances[DIFFERENCE_LATENCY] = ratio_chance(&a->latency, &b->latency, false);
         row->real[DIFFERENCE_LATENCY] = latency_differs(ratio_value(&a->latency), ratio_value(&b->latency));
     }
@@ -213,7 +180,7 @@ static void judge_table(struct difference *difference, enum profile_table table)
     }
     array_each (&difference->tables[table], struct difference_row, row)
         for (unsigned kind = 0; kind < DIFFERENCES; kind++)
-            row->real[kind] &= row->judged && row->chances[kind] * tests < difference_bounds.chance;
+            row->real[kind] &= row->judged && row->chances[kind] * tests < thresholds.doubt_least;
     array_sort(&difference->tables[table], by_weight);
 }
 
@@ -221,15 +188,15 @@ static void judge_whole(struct difference *difference)
 {
     const struct profile *a = difference->sides[0], *b = difference->sides[1];
     struct difference_row *whole = &difference->whole;
-    whole->judged = a->bursts >= difference_bounds.bursts && b->bursts >= difference_bounds.bursts;
+    whole->judged = (double)a->bursts >= thresholds.fewest_bursts && (double)b->bursts >= thresholds.fewest_bursts;
     whole->chances[DIFFERENCE_SHARE] = 1;
     whole->chances[DIFFERENCE_REMOTE] = ratio_chance(&a->far, &b->far, true);
     whole->chances[DIFFERENCE_LATENCY] = ratio_chance(&a->latency, &b->latency, false);
     whole->real[DIFFERENCE_REMOTE] =
-        whole->judged && whole->chances[DIFFERENCE_REMOTE] < difference_bounds.chance &&
-        fabs(ratio_value(&a->far) - ratio_value(&b->far)) >= difference_bounds.remote + lost_shares(difference);
+        whole->judged && whole->chances[DIFFERENCE_REMOTE] < thresholds.doubt_least &&
+        fabs(ratio_value(&a->far) - ratio_value(&b->far)) >= thresholds.changed + lost_shares(difference);
     whole->real[DIFFERENCE_LATENCY] = whole->judged && same_unit(difference) &&
-                                      whole->chances[DIFFERENCE_LATENCY] < difference_bounds.chance &&
+                                      whole->chances[DIFFERENCE_LATENCY] < thresholds.doubt_least &&
                                       latency_differs(ratio_value(&a->latency), ratio_value(&b->latency));
     for (unsigned side = 0; side < 2; side++) {
         difference->latencies[side][0] = difference->sides[side]->near_latency;
@@ -237,9 +204,10 @@ static void judge_whole(struct difference *difference)
     }
     for (unsigned far = 0; far < 2; far++) {
         const struct ratio *x = &difference->latencies[0][far], *y = &difference->latencies[1][far];
-        difference->latency_real[far] =
-            same_unit(difference) && x->bursts >= difference_bounds.bursts && y->bursts >= difference_bounds.bursts &&
-            ratio_chance(x, y, false) < difference_bounds.chance && latency_differs(ratio_value(x), ratio_value(y));
+        difference->latency_real[far] = same_unit(difference) && (double)x->bursts >= thresholds.fewest_bursts &&
+                                        (double)y->bursts >= thresholds.fewest_bursts &&
+                                        ratio_chance(x, y, false) < thresholds.doubt_least &&
+                                        latency_differs(ratio_value(x), ratio_value(y));
     }
 }
 
@@ -253,8 +221,8 @@ static void judge_homes(struct difference *difference)
                            *y = &b->homes[b->nodes + node]; /* without what the loader placed */
         difference->home_real[node] =
             difference->whole.judged &&
-            fabs(ratio_value(x) - ratio_value(y)) >= difference_bounds.remote + lost_shares(difference) &&
-            ratio_chance(x, y, true) * difference->nodes < difference_bounds.chance;
+            fabs(ratio_value(x) - ratio_value(y)) >= thresholds.changed + lost_shares(difference) &&
+            ratio_chance(x, y, true) * difference->nodes < thresholds.doubt_least;
     }
 }
 
@@ -300,22 +268,25 @@ static void judge_absence(const struct difference *difference, struct difference
     const char *which = side == 0 ? "second" : "first";
     enum finding_fate changed = side == 0 ? FATE_GONE : FATE_NEW;
     fate->fate = FATE_UNSURE;
-    if (other->bursts < findings_bounds.bursts) {
+    if ((double)other->bursts < thresholds.bursts) {
         snprintf(fate->why, sizeof fate->why, "the %s run has too few samples", which);
         return;
     }
     bool lines = pattern_lines(has->pattern) != LINES_NONE;
     const struct profile_entry *a = row ? row->sides[0] : NULL, *b = row ? row->sides[1] : NULL;
     const struct profile_entry *x = side == 0 ? a : b, *y = side == 0 ? b : a;
-    if (row && (!y || bursts_with(y) < difference_bounds.bursts) && row->real[DIFFERENCE_SHARE]) {
+    if (row && (!y || (double)bursts_with(y) < thresholds.fewest_bursts) && row->real[DIFFERENCE_SHARE]) {
         fate->fate = changed;
         snprintf(fate->why, sizeof fate->why,
                  "the %s run rarely uses it: its share of all accesses was %.1f%%, it is %.1f%%", which,
                  a ? 100 * ratio_value(&a->share) : 0.0, b ? 100 * ratio_value(&b->share) : 0.0);
-    } else if (lines && y && shared_part(x, has->pattern) >= 2 * shared_part(y, has->pattern)) {
+    } else if (lines && y && shared_part(x, has->pattern) >= thresholds.changed_factor * shared_part(y, has->pattern)) {
         fate->fate = changed;
         snprintf(fate->why, sizeof fate->why, "%.0f%% of its accesses were on such shared lines, %.0f%% are",
                  100 * shared_part(a, has->pattern), 100 * shared_part(b, has->pattern));
+    } else if (row && row->real[DIFFERENCE_REMOTE] && side == 1 && ratio_value(&b->far) < ratio_value(&a->far)) {
+        snprintf(fate->why, sizeof fate->why, "%.1f%% of its accesses were remote, %.1f%% are: less than before",
+                 100 * ratio_value(&a->far), 100 * ratio_value(&b->far));
     } else if (row && row->real[DIFFERENCE_REMOTE]) {
         fate->fate = changed;
         snprintf(fate->why, sizeof fate->why, "%.1f%% of its accesses were remote, %.1f%% are",
@@ -374,7 +345,7 @@ struct difference *difference_make(const struct profile *before, const struct pr
     for (unsigned table = 0; table < PROFILE_TABLES; table++) {
         match_table(difference, (enum profile_table)table);
         if (table == PROFILE_OBJECTS)
-            join_by_place(difference);
+            difference_join(difference);
         judge_table(difference, (enum profile_table)table);
     }
     judge_whole(difference);

@@ -1,23 +1,13 @@
 /* compare/difference.h - what changed from one run to another, and what of it is more than chance.
  *
  * A difference is real when it is larger than a bound below which nobody cares, and when sampling alone would not bring it
- * about: the test is that of compare/ratio.h, with the burst as unit, at `chance` for a whole table of rows together
+ * about: the test is that of compare/ratio.h, with the burst as unit, at thresholds.doubt_least for a whole table of rows together
  * (Bonferroni). It speaks of sampling only. Two runs also differ by how threads were scheduled and by what else the
  * machine did: that is what the bounds are for. Samples that were lost may all have been of one thread or object: no share is
  * called different that they alone could have changed so far. */
 #pragma once
 
 #include "compare/profile.h"
-
-struct difference_bounds {
-    double chance;               /* of one false row in a whole table */
-    uint64_t bursts;             /* with a sample of it, in one of the runs, before it is judged */
-    double share;                /* change of a share of all samples, at least */
-    double remote;               /* change of a remote share, at least */
-    double latency;              /* factor between two mean latencies, at least */
-    double min_latency_distance; /* and their distance, in ns or cycles */
-};
-extern const struct difference_bounds difference_bounds;
 
 enum difference_kind { DIFFERENCE_SHARE, DIFFERENCE_REMOTE, DIFFERENCE_LATENCY, DIFFERENCES };
 
@@ -26,6 +16,7 @@ struct difference_row {
     bool judged;                          /* enough bursts */
     double chances[DIFFERENCES];          /* of so large a difference without any cause; 1 when it is not known */
     bool real[DIFFERENCES];
+    bool renamed;  /* the sides have different names: found by size, life, users and place */
     double weight; /* what rows are sorted by: real ones first, then by how much of all samples changed */
 };
 
@@ -54,6 +45,7 @@ struct difference {
     bool comparable; /* same command, topology of as many nodes, same unit of latency */
     char note[256];  /* what stands against comparing them, or "" */
     char what[640];  /* what changed, in one or two sentences */
+    size_t verdict;  /* bytes of it that the first sentence has */
     char proof[512]; /* what became of the findings, in a sentence */
 };
 
@@ -64,6 +56,3 @@ const char *finding_fate_name(enum finding_fate fate); /* `gone`, `remains`, `ne
 
 /* "grid (solver.c:41)", cut to `size`. */
 const char *profile_entry_text(const struct profile_entry *entry, char *text, unsigned size);
-
-/* Words for a change, used by difference_make: fills what, proof and note. Private to src/compare. */
-void difference_sentences(struct difference *difference);

@@ -1,23 +1,19 @@
 /* compare/difference_text.c - what changed, in sentences. */
-#include "compare/difference.h"
+#include "analysis/thresholds.h"
+#include "base/text.h"
+#include "compare/difference_internal.h"
 
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
 const char *profile_entry_text(const struct profile_entry *entry, char *text, unsigned size)
 {
     if (*entry->file && entry->line)
-        snprintf(text, size, "%s (%s:%u)", entry->name, base_name(entry->file), entry->line);
+        snprintf(text, size, "%s (%s:%u)", entry->name, text_file_name(entry->file), entry->line);
     else if (*entry->file)
-        snprintf(text, size, "%s (%s)", entry->name, base_name(entry->file));
+        snprintf(text, size, "%s (%s)", entry->name, text_file_name(entry->file));
     else
         snprintf(text, size, "%s", entry->name);
     return text;
@@ -65,6 +61,7 @@ static void report_remote(struct difference *difference)
         add(difference->what, sizeof difference->what,
             "Remote accesses did not change significantly: %.1f%% and %.1f%%.", 100 * before, 100 * after);
     }
+    difference->verdict = strlen(difference->what);
 }
 
 static unsigned real_rows(const struct difference *difference, enum profile_table table)
@@ -97,6 +94,19 @@ static void report_rest(struct difference *difference)
         add(what, size, " %u thread%s changed significantly.", threads, threads == 1 ? "" : "s");
     else if (!difference->whole.real[DIFFERENCE_REMOTE])
         add(what, size, " Nor did anything else.");
+}
+
+/* What a fix has renamed is the same object all the same. */
+static void report_renamed(struct difference *difference)
+{
+    enum { SHOWN = 2 };
+    unsigned shown = 0;
+    char names[2][96];
+    array_each (&difference->tables[PROFILE_OBJECTS], const struct difference_row, row)
+        if (row->renamed && shown++ < SHOWN)
+            add(difference->what, sizeof difference->what, " %s is what was %s.",
+                profile_entry_text(row->sides[1], names[1], sizeof names[1]),
+                profile_entry_text(row->sides[0], names[0], sizeof names[0]));
 }
 
 static void report_findings(struct difference *difference)
@@ -152,7 +162,7 @@ static void report_note(struct difference *difference)
                  "The machines differ: %u %snode%s and %u %snode%s. What is remote on one may not be on the other.",
                  a->nodes, a->simulated ? "simulated " : "", a->nodes == 1 ? "" : "s", b->nodes,
                  b->simulated ? "simulated " : "", b->nodes == 1 ? "" : "s");
-    } else if (a->bursts < difference_bounds.bursts || b->bursts < difference_bounds.bursts) {
+    } else if ((double)a->bursts < thresholds.fewest_bursts || (double)b->bursts < thresholds.fewest_bursts) {
         difference->comparable = false;
         snprintf(difference->note, sizeof difference->note,
                  "%llu and %llu bursts of samples are too few for a comparison: let the program run longer, or record "
@@ -172,5 +182,6 @@ void difference_sentences(struct difference *difference)
     report_note(difference);
     report_remote(difference);
     report_rest(difference);
+    report_renamed(difference);
     report_findings(difference);
 }

@@ -2,6 +2,7 @@
 
 #include "analysis/problems/balance.h"
 #include "analysis/findings/findings.h"
+#include "analysis/thresholds.h"
 
 #include <stdio.h>
 
@@ -26,8 +27,8 @@ static int take_mixed(struct figures *figures, const struct flow *flow, struct e
     if (!facts)
         return -1;
     array_each (&facts->objects, const struct facts_subject, subject) {
-        bool looked_at = subject->bursts >= findings_bounds.bursts && subject->separated >= 0;
-        if (looked_at && subject->sharing == SHARING_ALL && subject->separated < findings_bounds.separated)
+        bool looked_at = (double)subject->bursts >= thresholds.bursts && subject->separated >= 0;
+        if (looked_at && subject->sharing == SHARING_ALL && subject->separated < thresholds.halfway)
             figures->mixed += subject->totals.samples;
     }
     facts_free(facts);

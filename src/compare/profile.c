@@ -2,10 +2,12 @@
 #include "compare/profile.h"
 
 #include "analysis/facts/accesses.h"
+#include "base/map64.h"
 #include "base/strtab.h"
 #include "compare/profile_names.h"
 #include "predict/first_line.h"
 
+#include <stdio.h>
 #include <string.h>
 
 struct part { /* what one burst has of one entry, or (table PROFILE_TABLES) of one node's memory */
@@ -23,6 +25,7 @@ struct pass {
     struct profile *profile;
     const struct flow *flow;
     struct profile_names *names;
+    struct map64 users;           /* an object's and a function's entry -> samples */
     struct profile_burst *bursts; /* by thread; the last one is of accesses without */
     size_t burst_count;
 };
@@ -118,6 +121,8 @@ static void add_access(struct pass *pass, const struct one_access *access)
         if (!is_loaded(pass->profile, entries[PROFILE_OBJECTS]))
             part_of(burst, PROFILE_TABLES, nodes + (uint32_t)access->home)->samples++;
     }
+    if (entries[PROFILE_OBJECTS] != FLOW_NONE && entries[PROFILE_FUNCTIONS] != FLOW_NONE)
+        ++*map64_insert(&pass->users, (uint64_t)entries[PROFILE_OBJECTS] << 32 | entries[PROFILE_FUNCTIONS], NULL);
     for (uint32_t table = 0; table < PROFILE_TABLES; table++) {
         if (entries[table] == FLOW_NONE)
             continue;
@@ -144,6 +149,43 @@ static void finish_entries(struct profile *profile)
             entry->of_all.nn = profile->far.nn;
             if (entry->latency_count)
                 entry->latency_mean /= (double)entry->latency_count;
+        }
+    }
+}
+
+/* A function without what the compiler adds for a region of OpenMP, whose number changes with the regions before it. */
+static uint32_t user_name(struct profile *profile, uint32_t function)
+{
+    static const char *const ends[] = {"._omp_fn", ".omp_outlined", " [clone"};
+    char name[512];
+    snprintf(name, sizeof name, "%s", profile->tables[PROFILE_FUNCTIONS].items[function].name);
+    for (unsigned i = 0; i < sizeof ends / sizeof *ends; i++) {
+        char *end = strstr(name, ends[i]);
+        if (end)
+            *end = '\0';
+    }
+    return strtab_add(profile->texts, name);
+}
+
+static void take_users(struct profile *profile, const struct map64 *users)
+{
+    map64_each (users, i) {
+        struct profile_entry *entry = &profile->tables[PROFILE_OBJECTS].items[users->keys[i] >> 32];
+        struct profile_user user = {.function = user_name(profile, (uint32_t)users->keys[i]),
+                                    .share = (double)users->values[i] / (double)entry->samples};
+        unsigned known = 0;
+        while (known < PROFILE_USERS && entry->users[known].share > 0 && entry->users[known].function != user.function)
+            known++;
+        if (known < PROFILE_USERS && entry->users[known].share > 0) {
+            entry->users[known].share += user.share;
+            continue;
+        }
+        for (unsigned at = 0; at < PROFILE_USERS; at++) { /* most first */
+            if (user.share <= entry->users[at].share)
+                continue;
+            struct profile_user less = entry->users[at];
+            entry->users[at] = user;
+            user = less;
         }
     }
 }
@@ -228,8 +270,11 @@ struct profile *profile_make_judged(const struct flow *flow, const struct findin
     }
     free(pass.bursts);
     finish_entries(profile);
+    take_users(profile, &pass.users);
+    map64_free(&pass.users);
     take_findings(profile, findings, pass.names);
     take_shared_lines(profile, findings->facts, pass.names);
+    profile_names_number(pass.names);
     profile_names_free(pass.names);
     accesses_free(accesses);
     return profile;

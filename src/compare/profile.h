@@ -19,21 +19,32 @@ enum profile_table {
 
 const char *profile_table_name(enum profile_table table); /* "objects", ... */
 
+enum { PROFILE_USERS = 4 };
+
+struct profile_user {
+    uint32_t function; /* its name in the profile's texts */
+    double share;      /* of the object's accesses; 0: none */
+};
+
 struct profile_entry {
     const char *name; /* what people call it */
     const char *file; /* "" when not known */
     const char *module;
-    uint32_t line;  /* 0 when not known */
-    uint32_t order; /* what distinguishes entries of equal `loose`: the line, or of threads how many came before */
-    uint32_t loose; /* number of the key without it, in the profile's texts */
-    uint8_t kind;   /* enum object_kind; OBJECT_KINDS of functions and threads */
+    uint32_t line;   /* 0 when not known */
+    uint32_t order;  /* what distinguishes entries of equal `loose`: the line, or of threads how many came before */
+    uint32_t loose;  /* number of the key without it, in the profile's texts */
+    uint32_t number; /* the flow's own; of several the one with the most samples; FLOW_NONE when not known */
+    uint8_t kind;    /* enum object_kind; OBJECT_KINDS of functions and threads */
     uint64_t samples, writes, remote, home_known;
-    uint64_t shared[2];   /* objects: samples on lines with false and with true sharing */
-    struct ratio share;   /* of all samples */
-    struct ratio far;     /* remote, of its samples whose home is known */
-    struct ratio of_all;  /* its remote samples, of all samples whose home is known */
-    struct ratio latency; /* sum, by number; latencies beyond PROFILE_LONGEST count as that */
-    double latency_mean;  /* as it is */
+    uint64_t bytes;                           /* objects: the most at once */
+    double from, until;                       /* objects: their life, as parts of the run */
+    struct profile_user users[PROFILE_USERS]; /* objects: functions that use it most */
+    uint64_t shared[2];                       /* objects: samples on lines with false and with true sharing */
+    struct ratio share;                       /* of all samples */
+    struct ratio far;                         /* remote, of its samples whose home is known */
+    struct ratio of_all;                      /* its remote samples, of all samples whose home is known */
+    struct ratio latency;                     /* sum, by number; latencies beyond PROFILE_LONGEST count as that */
+    double latency_mean;                      /* as it is */
     uint64_t latency_count;
 };
 

@@ -1,8 +1,8 @@
 #include "compare/profile_names.h"
 
-#include "analysis/names/sources.h"
 #include "base/map64.h"
 #include "base/strtab.h"
+#include "base/text.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -11,7 +11,6 @@ struct profile_names {
     struct profile *profile;
     const struct accesses *accesses;
     const struct flow *flow;
-    struct sources *sources;
     struct map64 entry_of[PROFILE_TABLES]; /* loose key and order -> entry */
     uint32_t *thing_object, *thing_site;   /* entries by thing, FLOW_NONE when not made yet */
     uint32_t *function_entry, *thread_entry;
@@ -24,12 +23,6 @@ static uint32_t *blank(size_t count)
     uint32_t *items = mem_alloc((count + 1) * sizeof *items);
     memset(items, 0xff, (count + 1) * sizeof *items);
     return items;
-}
-
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
 }
 
 /* The entry with that key, made when it is new. */
@@ -51,13 +44,14 @@ static struct profile_entry model_of(struct profile_names *names, unsigned kind,
 {
     struct strtab *texts = names->profile->texts;
     const char *where = *file ? file : module;
-    char *loose = mem_format("%u\n%s\n%s", kind, name, base_name(where));
+    char *loose = mem_format("%u\n%s\n%s", kind, name, text_file_name(where));
     struct profile_entry model = {.name = strtab_intern(texts, name),
                                   .file = strtab_intern(texts, file),
                                   .module = strtab_intern(texts, module),
                                   .line = line,
                                   .order = line,
                                   .loose = strtab_add(texts, loose),
+                                  .number = FLOW_NONE,
                                   .kind = (uint8_t)kind};
     free(loose);
     return model;
@@ -74,9 +68,7 @@ static uint32_t make_site(struct profile_names *names, const struct thing *thing
     const struct flow_site *site = thing->site != FLOW_NONE ? flow_site(names->flow, thing->site) : NULL;
     if (!site)
         return FLOW_NONE;
-    bool known = *site->function;
-    struct profile_entry model = model_of(names, site->kind, known ? site->function : site->label,
-                                          known ? site->file : "", known ? site->line : 0, site->module);
+    struct profile_entry model = model_of(names, site->kind, site->name, site->file, site->line, site->module);
     return entry_with(names, PROFILE_SITES, &model);
 }
 
@@ -84,23 +76,22 @@ static uint32_t make_object(struct profile_names *names, const struct thing *thi
 {
     const struct flow_object *object = flow_object(names->flow, thing->object);
     const struct flow_site *site = thing->site != FLOW_NONE ? flow_site(names->flow, thing->site) : NULL;
-    char name[SOURCE_NAME_MAX];
     struct profile_entry model;
     if (site && object->kind == OBJECT_FILE) {
-        model = model_of(names, OBJECT_FILE, base_name(object->name), "", 0, "");
-    } else if (site && site->line &&
-               sources_name(names->sources, site->file, site->line, (struct source_twin){site->twin, site->twins},
-                            module_of(names, object->process), name)) {
-        model = model_of(names, site->kind, name, site->file, site->line, site->module);
+        model = model_of(names, OBJECT_FILE, text_file_name(object->name), "", 0, "");
     } else if (site) {
-        bool known = *site->function;
-        model = model_of(names, site->kind, known ? site->function : site->label, known ? site->file : "",
-                         known ? site->line : 0, site->module);
+        model = model_of(names, site->kind, site->name, site->file, site->line, site->module);
     } else if (object->kind == OBJECT_STACK) {
         model = model_of(names, OBJECT_STACK, "stack", "", 0, module_of(names, object->process));
     } else {
         model = model_of(names, object->kind, object->name, object->file, object->line, object->module);
     }
+    uint64_t start = flow_start(names->flow), end = flow_end(names->flow);
+    uint64_t life[2] = {site ? site->start : object->start, site ? site->end : object->end};
+    double length = end > start ? (double)(end - start) : 1;
+    model.bytes = site ? site->peak_bytes : object->size;
+    model.from = life[0] > start ? (double)(life[0] - start) / length : 0;
+    model.until = life[1] < end ? (double)(life[1] - start) / length : 1;
     return entry_with(names, PROFILE_OBJECTS, &model);
 }
 
@@ -134,7 +125,6 @@ struct profile_names *profile_names_new(struct profile *profile, const struct ac
     names->profile = profile;
     names->accesses = accesses;
     names->flow = accesses->flow;
-    names->sources = sources_new();
     names->functions = flow_function_count(names->flow);
     names->threads = flow_thread_count(names->flow);
     names->thing_object = blank(accesses->things.count);
@@ -150,7 +140,6 @@ void profile_names_free(struct profile_names *names)
     for (unsigned table = 0; table < PROFILE_TABLES; table++)
         map64_free(&names->entry_of[table]);
     map64_free(&names->same_name);
-    sources_free(names->sources);
     free(names->thing_object);
     free(names->thing_site);
     free(names->function_entry);
@@ -187,4 +176,33 @@ uint32_t profile_names_object(const struct profile_names *names, uint32_t object
 {
     uint32_t thing = object < names->accesses->object_count ? names->accesses->thing_of[object] : FLOW_NONE;
     return thing == FLOW_NONE ? FLOW_NONE : names->thing_object[thing];
+}
+
+static uint64_t samples_of(const struct flow *flow, enum profile_table table, uint32_t number)
+{
+    return table == PROFILE_OBJECTS     ? flow_object_totals(flow, number).samples
+           : table == PROFILE_SITES     ? flow_site(flow, number)->totals.samples
+           : table == PROFILE_FUNCTIONS ? flow_function(flow, number)->totals.samples
+                                        : flow_thread(flow, number)->totals.samples;
+}
+
+static void number_entry(const struct profile_names *names, enum profile_table table, uint32_t entry, uint32_t number)
+{
+    if (entry == FLOW_NONE || number == FLOW_NONE)
+        return;
+    uint32_t *known = &names->profile->tables[table].items[entry].number;
+    if (*known == FLOW_NONE || samples_of(names->flow, table, number) > samples_of(names->flow, table, *known))
+        *known = number;
+}
+
+void profile_names_number(const struct profile_names *names)
+{
+    for (uint32_t i = 0; i < names->accesses->object_count; i++)
+        number_entry(names, PROFILE_OBJECTS, profile_names_object(names, i), i);
+    for (uint32_t i = 0; i < names->accesses->things.count; i++)
+        number_entry(names, PROFILE_SITES, names->thing_site[i], names->accesses->things.items[i].site);
+    for (uint32_t i = 0; i < names->functions; i++)
+        number_entry(names, PROFILE_FUNCTIONS, names->function_entry[i], i);
+    for (uint32_t i = 0; i < names->threads; i++)
+        number_entry(names, PROFILE_THREADS, names->thread_entry[i], i);
 }

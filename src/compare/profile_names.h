@@ -15,3 +15,6 @@ void profile_names_of(struct profile_names *names, const struct one_access *acce
 
 /* The entry of an object that was asked for already, else FLOW_NONE. */
 uint32_t profile_names_object(const struct profile_names *names, uint32_t object);
+
+/* Fills the entries' `number`, once all accesses were asked for. */
+void profile_names_number(const struct profile_names *names);

@@ -1,16 +1,12 @@
 #include "compare/verdict.h"
 
+#include "base/order.h"
+#include "analysis/thresholds.h"
+
 #include <math.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
-
-/* What makes a difference between two placements one of a kind. */
-static const struct {
-    double remote; /* of all accesses */
-    double shared; /* of all accesses, those to data that several nodes share */
-    double slower; /* factor between mean latencies of shared data, beyond that of private data */
-} bounds = {.remote = 0.05, .shared = 0.05, .slower = 1.2};
 
 uint32_t placement_at(uint32_t repetition, uint32_t position, uint32_t count)
 {
@@ -27,11 +23,7 @@ double figure_plain(const struct figures *figures)
     return figures->plain_s;
 }
 
-static int by_value(const void *left, const void *right)
-{
-    double a = *(const double *)left, b = *(const double *)right;
-    return a < b ? -1 : a > b;
-}
+ORDER_BY(by_value, double, ORDER(*a, *b))
 
 static double median_of(double *values, size_t count)
 {
@@ -120,12 +112,9 @@ const char *problem_name(enum problem problem)
 static bool they_differ(const struct middle *left, const struct middle *right, enum verdict_by by)
 {
     double spread = fmax(left->most - left->least, right->most - right->least);
-    spread = by == BY_REMOTE ? fmax(spread, bounds.remote) : spread;
+    spread = by == BY_REMOTE ? fmax(spread, thresholds.changed) : spread;
     return fabs(left->median - right->median) > spread;
 }
-
-/* Of each run; fewer say nothing of where accesses go, or of how slow they are. */
-enum { SAMPLES_LEAST = 100, TIMED_LEAST = 100 };
 
 static double part(uint64_t some, uint64_t all)
 {
@@ -144,10 +133,11 @@ static bool shared_is_slower(const struct figures *good, const struct figures *b
 {
     double shared = tally_mean(&bad->shared), before = tally_mean(&good->shared);
     double own = tally_mean(&bad->private_data), own_before = tally_mean(&good->private_data);
-    if (before <= 0 || shared <= 0 || good->shared.timed < TIMED_LEAST || bad->shared.timed < TIMED_LEAST)
+    if (before <= 0 || shared <= 0 || (double)good->shared.timed < thresholds.enough ||
+        (double)bad->shared.timed < thresholds.enough)
         return false;
     double drift = own > own_before && own_before > 0 ? own / own_before : 1;
-    return shared / before >= bounds.slower * drift;
+    return shared / before >= (1 + thresholds.part) * drift;
 }
 
 static void explain(struct verdict *verdict, const struct figures *good, const struct figures *bad, const char *best,
@@ -160,8 +150,8 @@ static void explain(struct verdict *verdict, const struct figures *good, const s
     bool slower = verdict->by != BY_REMOTE && shared_is_slower(good, bad);
     verdict->has[PROBLEM_CONTENTION] = bad_contended && !good_contended;
     verdict->has[PROBLEM_IMBALANCE] = bad->unbalanced && !good->unbalanced;
-    verdict->has[PROBLEM_SHARING] = shared[1] - shared[0] >= bounds.shared;
-    verdict->has[PROBLEM_DISTANCE] = remote[1] - remote[0] >= bounds.remote;
+    verdict->has[PROBLEM_SHARING] = shared[1] - shared[0] >= thresholds.changed;
+    verdict->has[PROBLEM_DISTANCE] = remote[1] - remote[0] >= thresholds.changed;
     static const enum problem order[] = {PROBLEM_CONTENTION, PROBLEM_IMBALANCE, PROBLEM_SHARING, PROBLEM_DISTANCE};
     for (unsigned i = 0; i < sizeof order / sizeof *order && verdict->problem == PROBLEM_NONE; i++)
         if (verdict->has[order[i]])
@@ -216,7 +206,7 @@ static void name_group(const struct verdict *verdict, const struct placed *const
         if (!(verdict->as_good >> i & 1))
             continue;
         remaining--;
-        used += (size_t)snprintf(text + used, size - used, "%s%s", placement_name(items[i]->placement.kind),
+        used += (size_t)snprintf(text + used, size - used, "%s%s", items[i]->name,
                                  remaining > 1    ? ", "
                                  : remaining == 1 ? " and "
                                                   : "");
@@ -238,7 +228,7 @@ static void describe(struct verdict *verdict, const struct placed *const *items,
     const char *by = verdict->by == BY_REMOTE ? "by remote accesses (run time says nothing about a simulated topology)"
                      : verdict->by == BY_PLAIN_TIME ? "by run time without recording"
                                                     : "by run time with recording";
-    const char *worst_name = placement_name(items[verdict->worst]->placement.kind);
+    const char *worst_name = items[verdict->worst]->name;
     name_group(verdict, items, count, group, sizeof group);
     say_figure(best, sizeof best, verdict->by, &middles[verdict->best]);
     say_figure(worst, sizeof worst, verdict->by, &middles[verdict->worst]);
@@ -252,7 +242,7 @@ static void describe(struct verdict *verdict, const struct placed *const *items,
         snprintf(verdict->text, sizeof verdict->text,
                  "With one run of each, the spread between runs is not known: no placement is named best; use --repeat "
                  "3. The smallest figure %s is %s's (%s), the largest %s's (%s).",
-                 by, placement_name(items[verdict->best]->placement.kind), best, worst_name, worst);
+                 by, items[verdict->best]->name, best, worst_name, worst);
     } else if (!verdict->differ) {
         snprintf(
             verdict->text, sizeof verdict->text,
@@ -277,7 +267,7 @@ void verdict_make(struct verdict *verdict, const struct placed *const *items, ui
             plain &= run->plain_s >= 0;
     }
     for (uint32_t i = 0; i < count; i++)
-        verdict->unsampled |= placed_median(items[i], 0).samples < SAMPLES_LEAST;
+        verdict->unsampled |= (double)placed_median(items[i], 0).samples < thresholds.enough;
     verdict->by = simulated ? BY_REMOTE : plain ? BY_PLAIN_TIME : BY_TIME;
     struct middle *middles = mem_alloc((count + 1ul) * sizeof *middles);
     for (uint32_t i = 0; i < count; i++) {
@@ -296,8 +286,7 @@ void verdict_make(struct verdict *verdict, const struct placed *const *items, ui
     describe(verdict, items, count, middles);
     if (verdict->differ) {
         struct figures good = placed_median(items[verdict->best], 0), bad = placed_median(items[verdict->worst], 0);
-        explain(verdict, &good, &bad, placement_name(items[verdict->best]->placement.kind),
-                placement_name(items[verdict->worst]->placement.kind));
+        explain(verdict, &good, &bad, items[verdict->best]->name, items[verdict->worst]->name);
     }
     free(middles);
 }

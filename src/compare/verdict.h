@@ -11,6 +11,7 @@
 #include "topology/placement.h"
 
 struct placed { /* a program under one placement */
+    const char *name;
     struct placement placement;
     array_of(struct figures) runs;
 };

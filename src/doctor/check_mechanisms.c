@@ -1,9 +1,23 @@
-/* doctor/check_mechanisms.c - what makes pages fault again (docs/pages.md), each tried on memory of our own. */
+/* doctor/check_mechanisms.c - what makes pages fault again (docs/pages.md), each tried on memory of our own; and what moves them. */
+#include "base/small_file.h"
 #include "doctor/trial.h"
 
 #include "capture/faults/mechanism.h"
 
 #define GROUP "mechanisms"
+
+static void check_numa_balancing(struct doctor *doctor)
+{
+    long mode = small_file_number(-1, "/proc/sys/kernel/numa_balancing");
+    if (mode < 0)
+        probe_add(doctor, GROUP, "numa_balancing", "NUMA balancing", DOCTOR_MISSING,
+                  "a kernel with CONFIG_NUMA_BALANCING", "not in this kernel");
+    else
+        probe_add(doctor, GROUP, "numa_balancing", "NUMA balancing", DOCTOR_FACT,
+                  mode ? NULL : "sudo sysctl kernel.numa_balancing=1",
+                  mode ? "on: the kernel moves pages by itself while a program runs"
+                       : "off: pages stay where they are");
+}
 
 void doctor_check_mechanisms(struct doctor *doctor)
 {
@@ -27,4 +41,5 @@ void doctor_check_mechanisms(struct doctor *doctor)
             probe_add(doctor, GROUP, mechanisms[i].id, name, DOCTOR_WORKS, NULL, "%s",
                       mechanism_sees(mechanisms[i].mechanism));
     }
+    check_numa_balancing(doctor);
 }

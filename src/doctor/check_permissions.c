@@ -3,6 +3,8 @@
 
 #include "base/own_files.h"
 #include "base/sandbox.h"
+#include "base/small_file.h"
+#include "capture/outside/outside.h"
 
 #include <inttypes.h>
 #include <linux/capability.h>
@@ -39,7 +41,7 @@ static void check_user(struct doctor *doctor)
 
 static void check_paranoid(struct doctor *doctor)
 {
-    long level = probe_read_number("/proc/sys/kernel/perf_event_paranoid", -2);
+    long level = small_file_number(-2, "/proc/sys/kernel/perf_event_paranoid");
     static const char *const meanings[] = {
         "everything is allowed", "raw tracepoints are not allowed to users", "users may not count whole CPUs",
         "users see their own programs only, without the kernel", "users may not use perf events at all"};
@@ -61,11 +63,22 @@ static void check_yama(struct doctor *doctor)
     static const char *const meanings[] = {"processes of the same user may be attached to",
                                            "only descendants may be attached to", "only root may attach",
                                            "no process may attach"};
-    long scope = probe_read_number("/proc/sys/kernel/yama/ptrace_scope", 0);
+    long scope = small_file_number(0, "/proc/sys/kernel/yama/ptrace_scope");
     scope = scope < 0 ? 0 : scope > 3 ? 3 : scope;
     probe_add(doctor, GROUP, "ptrace_scope", "yama ptrace_scope", DOCTOR_FACT,
               scope > 0 ? "sudo sysctl kernel.yama.ptrace_scope=0, if running programs are to be attached to" : NULL,
               "%ld: %s", scope, meanings[scope]);
+}
+
+/* Tried on a process made for it; then what is known of others. */
+static void check_outside(struct doctor *doctor)
+{
+    struct error why = {0};
+    if (outside_try(&why) == 0)
+        probe_add(doctor, GROUP, "outside", "from outside", DOCTOR_WORKS, NULL,
+                  "programs that run already can be sampled: numalens record -p PID");
+    else
+        probe_add(doctor, GROUP, "outside", "from outside", DOCTOR_LIMITED, NULL, "%s", why.text);
 }
 
 static void check_confinement(struct doctor *doctor)
@@ -105,7 +118,7 @@ static void check_memory_limits(struct doctor *doctor)
     char locked[32] = "unlimited";
     if (limit.rlim_cur != RLIM_INFINITY)
         snprintf(locked, sizeof locked, "%" PRIu64 " KiB", (uint64_t)limit.rlim_cur / 1024);
-    long rings = probe_read_number("/proc/sys/kernel/perf_event_mlock_kb", -1);
+    long rings = small_file_number(-1, "/proc/sys/kernel/perf_event_mlock_kb");
     probe_add(doctor, GROUP, "memlock", "locked memory", DOCTOR_FACT, NULL,
               "RLIMIT_MEMLOCK %s; perf_event_mlock_kb %ld: room for perf's rings, per CPU", locked, rings);
 }
@@ -115,6 +128,7 @@ void doctor_check_permissions(struct doctor *doctor)
     check_user(doctor);
     check_paranoid(doctor);
     check_yama(doctor);
+    check_outside(doctor);
     check_confinement(doctor);
     check_sandbox(doctor);
     check_memory_limits(doctor);

@@ -2,6 +2,7 @@
 #include "doctor/trial.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -9,7 +10,6 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
-#include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -50,15 +50,17 @@ static struct probe_result try_perf_tick(void *unused)
         .type = PERF_TYPE_SOFTWARE,
         .config = PERF_COUNT_SW_CPU_CLOCK,
         .sample_period = TICK_NS,
-        .sigtrap = 1,
         .remove_on_exec = 1,
         .exclude_kernel = 1,
         .exclude_hv = 1,
     };
-    sigaction(SIGTRAP, &(struct sigaction){.sa_handler = count_tick}, NULL);
+    struct f_owner_ex owner = {.type = F_OWNER_TID, .pid = (pid_t)syscall(SYS_gettid)};
+    sigaction(SIGURG, &(struct sigaction){.sa_handler = count_tick}, NULL);
     int fd = probe_perf_open(&attr);
     if (fd < 0)
         return (struct probe_result){.error = -fd};
+    if (fcntl(fd, F_SETOWN_EX, &owner) != 0 || fcntl(fd, F_SETSIG, SIGURG) != 0 || fcntl(fd, F_SETFL, O_ASYNC) != 0)
+        return (struct probe_result){.error = errno};
     /* The agent keeps the event by a mapping, not by a descriptor. */
     if (mmap(NULL, (size_t)sysconf(_SC_PAGESIZE), PROT_READ, MAP_SHARED, fd, 0) == MAP_FAILED)
         return (struct probe_result){.error = errno};
@@ -69,11 +71,11 @@ static struct probe_result try_perf_tick(void *unused)
 static struct probe_result try_timer_tick(void *unused)
 {
     (void)unused;
-    struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SIGRTMIN};
+    struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SIGURG};
     event._sigev_un._tid = (pid_t)syscall(SYS_gettid);
     struct itimerspec every = {.it_interval = {.tv_nsec = TICK_NS}, .it_value = {.tv_nsec = TICK_NS}};
     timer_t timer;
-    sigaction(SIGRTMIN, &(struct sigaction){.sa_handler = count_tick}, NULL);
+    sigaction(SIGURG, &(struct sigaction){.sa_handler = count_tick}, NULL);
     if (timer_create(CLOCK_THREAD_CPUTIME_ID, &event, &timer) != 0 || timer_settime(timer, 0, &every, NULL) != 0)
         return (struct probe_result){.error = errno};
     return wait_for_ticks();
@@ -141,48 +143,15 @@ static struct probe_result try_faults(void *unused)
     return (struct probe_result){.error = found ? 0 : PROBE_SILENT, .value = found};
 }
 
-static struct probe_result try_counter(void *unused)
-{
-    (void)unused;
-    struct perf_event_attr attr = {
-        .type = PERF_TYPE_HARDWARE,
-        .config = PERF_COUNT_HW_INSTRUCTIONS,
-        .exclude_kernel = 1,
-        .exclude_hv = 1,
-    };
-    int fd = probe_perf_open(&attr);
-    if (fd < 0)
-        return (struct probe_result){.error = -fd};
-    for (volatile int i = 0; i < 100000; i++)
-        ;
-    uint64_t count = 0;
-    if (read(fd, &count, sizeof count) != sizeof count)
-        return (struct probe_result){.error = errno};
-    return (struct probe_result){.error = count ? 0 : PROBE_SILENT, .value = count};
-}
-
-/* Before 5.19 the kernel forced the signal on a thread that blocked it, which killed the program: the agent then takes
- * timers. */
-static bool kernel_defers_blocked(void)
-{
-    struct utsname name;
-    unsigned major = 0, minor = 0;
-    return uname(&name) == 0 && sscanf(name.release, "%u.%u", &major, &minor) == 2 &&
-           (major > 5 || (major == 5 && minor >= 19));
-}
-
 static void check_ticks(struct doctor *doctor)
 {
     struct probe_result perf = probe_in_child(try_perf_tick, NULL);
-    if (perf.error == 0 && !kernel_defers_blocked())
-        probe_add(doctor, GROUP, "tick_perf", "tick by perf", DOCTOR_LIMITED, "Linux 5.19 or newer",
-                  "not used: before Linux 5.19 a tick kills a program that blocks SIGTRAP");
-    else if (perf.error == 0)
+    if (perf.error == 0)
         probe_add(doctor, GROUP, "tick_perf", "tick by perf", DOCTOR_WORKS, NULL,
-                  "SIGTRAP from the software event cpu-clock arrives");
+                  "SIGURG from the software event cpu-clock arrives");
     else if (perf.error == EINVAL || perf.error == E2BIG)
-        probe_add(doctor, GROUP, "tick_perf", "tick by perf", DOCTOR_MISSING, "Linux 5.19 or newer",
-                  "this kernel's perf events cannot send SIGTRAP");
+        probe_add(doctor, GROUP, "tick_perf", "tick by perf", DOCTOR_MISSING, "Linux 5.13 or newer",
+                  "this kernel's perf events do not end with their program");
     else
         probe_add_perf_refusal(doctor, GROUP, "tick_perf", "tick by perf", perf.error);
     struct probe_result timer = probe_in_child(try_timer_tick, NULL);
@@ -204,20 +173,6 @@ static void check_ticks(struct doctor *doctor)
                   probe_error_text(code.error));
 }
 
-static void check_counters(struct doctor *doctor)
-{
-    struct probe_result counter = probe_in_child(try_counter, NULL);
-    if (counter.error == 0)
-        probe_add(doctor, GROUP, "counters", "hardware counters", DOCTOR_WORKS, NULL, "instructions are counted");
-    else if (counter.error == ENOENT || counter.error == EOPNOTSUPP || counter.error == ENODEV ||
-             counter.error == PROBE_SILENT)
-        probe_add(doctor, GROUP, "counters", "hardware counters", DOCTOR_MISSING,
-                  "a machine, or a kind of virtual machine, with a PMU; record does not need one",
-                  "the CPU offers none: most virtual machines hide the PMU");
-    else
-        probe_add_perf_refusal(doctor, GROUP, "counters", "hardware counters", counter.error);
-}
-
 void doctor_check_sources(struct doctor *doctor)
 {
     check_ticks(doctor);
@@ -228,5 +183,4 @@ void doctor_check_sources(struct doctor *doctor)
     else
         probe_add_perf_refusal(doctor, GROUP, "faults", "page faults", faults.error);
     doctor_check_pmu(doctor);
-    check_counters(doctor);
 }

@@ -1,5 +1,6 @@
 #include "doctor/doctor.h"
 
+#include "base/small_file.h"
 #include "doctor/trial.h"
 
 #include <stdio.h>
@@ -7,29 +8,12 @@
 #include <string.h>
 #include <sys/utsname.h>
 
-/* "model name" on x86-64; Arm reports numbers only. */
-static char *cpu_model(void)
-{
-    FILE *file = fopen("/proc/cpuinfo", "re");
-    char *line = NULL, *found = NULL;
-    size_t size = 0;
-    while (file && !found && getline(&line, &size, file) >= 0) {
-        const char *colon = strchr(line, ':');
-        if (colon && strncmp(line, "model name", 10) == 0)
-            found = mem_format("%.*s", (int)strcspn(colon + 2, "\n"), colon + 2);
-    }
-    free(line);
-    if (file)
-        fclose(file);
-    return found;
-}
-
 static char *describe_machine(void)
 {
     struct utsname name;
     if (uname(&name) != 0)
         return mem_strdup("unknown system");
-    char *model = cpu_model();
+    char *model = small_file_field("/proc/cpuinfo", "model name"); /* Arm reports numbers only */
     char *text =
         mem_format("%s %s on %s%s%s", name.sysname, name.release, name.machine, model ? ", " : "", model ? model : "");
     free(model);
@@ -76,7 +60,6 @@ struct doctor *doctor_examine(void)
     doctor_check_sources(doctor);
     doctor_check_homes(doctor);
     doctor_check_mechanisms(doctor);
-    doctor_check_kernel(doctor);
     doctor_check_permissions(doctor);
     doctor->answer = conclude(doctor);
     return doctor;

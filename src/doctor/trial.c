@@ -1,6 +1,7 @@
 #include "doctor/trial.h"
 
 #include "base/own_files.h"
+#include "base/small_file.h"
 
 #include <errno.h>
 #include <linux/capability.h>
@@ -86,7 +87,7 @@ void probe_add(struct doctor *doctor, const char *group, const char *id, const c
  * sysctl speaks first, because it can be read. */
 void probe_add_perf_refusal(struct doctor *doctor, const char *group, const char *id, const char *name, int error)
 {
-    long paranoid = probe_read_number("/proc/sys/kernel/perf_event_paranoid", -2);
+    long paranoid = small_file_number(-2, "/proc/sys/kernel/perf_event_paranoid");
     bool privileged = self_may(CAP_PERFMON) || self_may(CAP_SYS_ADMIN);
     bool refused = error == EPERM || error == EACCES;
     if (refused && paranoid > 2 && !privileged)
@@ -118,50 +119,9 @@ int probe_perf_open(struct perf_event_attr *attr)
     return fd < 0 ? -errno : (int)fd;
 }
 
-char *probe_read_line(const char *path)
-{
-    FILE *file = fopen(path, "re");
-    if (!file)
-        return NULL;
-    char *line = NULL;
-    size_t size = 0;
-    if (getline(&line, &size, file) < 0) {
-        free(line);
-        line = NULL;
-    }
-    fclose(file);
-    if (line)
-        line[strcspn(line, "\n")] = '\0';
-    return line;
-}
-
-long probe_read_number(const char *path, long otherwise)
-{
-    char *line = probe_read_line(path), *end = line;
-    long number = line ? strtol(line, &end, 10) : 0;
-    bool good = line && end != line;
-    free(line);
-    return good ? number : otherwise;
-}
-
-char *probe_own_status(const char *field)
-{
-    FILE *file = fopen("/proc/self/status", "re");
-    if (!file)
-        return NULL;
-    char *line = NULL, *found = NULL;
-    size_t size = 0, length = strlen(field);
-    while (!found && getline(&line, &size, file) >= 0)
-        if (strncmp(line, field, length) == 0 && line[length] == ':')
-            found = mem_format("%.*s", (int)strcspn(line + length + 2, "\n"), line + length + 2);
-    free(line);
-    fclose(file);
-    return found;
-}
-
 bool probe_has_seccomp_filter(void)
 {
-    char *mode = probe_own_status("Seccomp");
+    char *mode = small_file_field("/proc/self/status", "Seccomp:");
     bool filter = mode && strcmp(mode, "2") == 0;
     free(mode);
     return filter;

@@ -29,13 +29,6 @@ void probe_add_perf_refusal(struct doctor *doctor, const char *group, const char
 /* perf_event_open for the calling thread; a descriptor or -errno. */
 int probe_perf_open(struct perf_event_attr *attr);
 
-/* A number from a file of /proc or /sys, or `otherwise`; a line of text, to be freed, or NULL. */
-long probe_read_number(const char *path, long otherwise);
-char *probe_read_line(const char *path);
-
-/* A field of /proc/self/status ("Seccomp"), to be freed, or NULL. */
-char *probe_own_status(const char *field);
-
 bool probe_has_seccomp_filter(void);
 
 /* Which container this runs in ("docker"), or NULL. */
@@ -45,7 +38,6 @@ const char *probe_container(void);
 void doctor_check_sources(struct doctor *doctor);
 void doctor_check_pmu(struct doctor *doctor);
 void doctor_check_homes(struct doctor *doctor);
-void doctor_check_kernel(struct doctor *doctor);
 void doctor_check_mechanisms(struct doctor *doctor);
 void doctor_check_permissions(struct doctor *doctor);
 

@@ -8,13 +8,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+static const char SEPARATORS[] = " \t\r\n";
+
 struct moca_reader {
     FILE *in;
     const char *name;
     char *line;
     size_t capacity;
     uint64_t number; /* of the line */
-    bool csv, begun;
     bool in_task;
     uint32_t task;
     uint64_t remaining; /* accesses that the chunk still has to come */
@@ -24,7 +25,6 @@ struct moca_reader {
 struct field { /* of a line: the rest of it, and where an error is reported */
     char *at;
     const struct moca_reader *reader;
-    const char *separators;
     struct error *err;
 };
 
@@ -44,11 +44,6 @@ void moca_reader_free(struct moca_reader *reader)
     free(reader);
 }
 
-bool moca_reader_csv(const struct moca_reader *reader)
-{
-    return reader->csv;
-}
-
 static int wrong(const struct moca_reader *reader, struct error *err, const char *what, const char *text)
 {
     return error_set(err, -EINVAL, "%s:%" PRIu64 ": %s%s%.60s%s", reader->name, reader->number, what, text ? " '" : "",
@@ -57,10 +52,10 @@ static int wrong(const struct moca_reader *reader, struct error *err, const char
 
 static char *next_field(struct field *field)
 {
-    char *start = field->at + strspn(field->at, field->separators);
+    char *start = field->at + strspn(field->at, SEPARATORS);
     if (*start == 0)
         return NULL;
-    field->at = start + strcspn(start, field->separators);
+    field->at = start + strcspn(start, SEPARATORS);
     if (*field->at)
         *field->at++ = 0;
     return start;
@@ -101,16 +96,14 @@ static bool has_prefix(const char *text)
     return text[0] == '0' && (text[1] == 'x' || text[1] == 'X');
 }
 
-static int get_address(struct field *field, const char *what, struct moca_item *item, uint64_t *address)
+static int get_address(struct field *field, const char *what, uint64_t *address)
 {
     const char *text = next_field(field);
     if (!text)
         return wrong(field->reader, field->err, "no", what);
-    item->address_prefix = has_prefix(text);
-    const char *digits = text + (item->address_prefix ? 2 : 0), *at = digits;
+    const char *digits = text + (has_prefix(text) ? 2 : 0), *at = digits;
     for (*address = 0; hex_digit(*at) >= 0 && *address >> 60 == 0; at++)
         *address = *address << 4 | (unsigned)hex_digit(*at);
-    item->address_digits = (unsigned)(at - digits);
     if (at == digits || *at)
         return wrong(field->reader, field->err, "this is no hexadecimal address of up to 64 bits:", text);
     return 0;
@@ -132,10 +125,10 @@ static int get_mask(struct field *field, struct moca_mask *mask)
     if (!text)
         return wrong(field->reader, field->err, "no CPU mask", NULL);
     mask->words = 0;
-    mask->hexadecimal = has_prefix(text);
-    const char *digits = text + (mask->hexadecimal ? 2 : 0);
+    bool hexadecimal = has_prefix(text);
+    const char *digits = text + (hexadecimal ? 2 : 0);
     size_t length = strlen(digits);
-    unsigned bits = mask->hexadecimal ? 4 : 1;
+    unsigned bits = hexadecimal ? 4 : 1;
     if (length == 0 || length > MOCA_MASK_WORDS * 64 / bits)
         return wrong(field->reader, field->err, "no CPU mask of up to 65536 CPUs", NULL);
     for (size_t i = 0; i < length; i++) {
@@ -145,7 +138,6 @@ static int get_mask(struct field *field, struct moca_mask *mask)
                          "a CPU mask is binary, or hexadecimal with 0x before it; this is neither:", text);
         set_bits(mask, (uint32_t)i * bits, (unsigned)digit);
     }
-    mask->digits = (uint32_t)length;
     return 0;
 }
 
@@ -155,11 +147,6 @@ static int at_end(struct field *field)
     return more ? wrong(field->reader, field->err, "the line goes on with", more) : 0;
 }
 
-static int check_interval(const struct moca_reader *reader, const struct moca_item *item, struct error *err)
-{
-    return item->end < item->start ? wrong(reader, err, "it ends before it starts", NULL) : 0;
-}
-
 static int read_task(struct moca_reader *reader, struct field *field, struct moca_item *item)
 {
     item->kind = MOCA_TASK;
@@ -167,7 +154,7 @@ static int read_task(struct moca_reader *reader, struct field *field, struct moc
         return wrong(reader, field->err, "accesses of the chunk before are missing", NULL);
     if (get_number32(field, "the task's id", &item->task) < 0 || get_number32(field, "the process id", &item->pid) < 0)
         return -EINVAL;
-    field->at += strspn(field->at, field->separators);
+    field->at += strspn(field->at, SEPARATORS);
     if (*field->at && get_number(field, "the page size", UINT64_C(1) << 40, &item->page_size) < 0)
         return -EINVAL;
     if (item->page_size & (item->page_size - 1))
@@ -194,7 +181,7 @@ static int read_chunk(struct moca_reader *reader, struct field *field, struct mo
     reader->remaining = item->count;
     reader->start = item->start;
     reader->end = item->end;
-    return check_interval(reader, item, field->err);
+    return item->end < item->start ? wrong(reader, field->err, "it ends before it starts", NULL) : 0;
 }
 
 static int read_access(struct moca_reader *reader, struct field *field, struct moca_item *item)
@@ -206,30 +193,12 @@ static int read_access(struct moca_reader *reader, struct field *field, struct m
     reader->remaining--;
     item->start = reader->start;
     item->end = reader->end;
-    if (get_address(field, "virtual address", item, &item->virtual) < 0)
-        return -EINVAL;
-    struct moca_item other;
-    if (get_address(field, "physical address", &other, &item->physical) < 0 ||
+    if (get_address(field, "virtual address", &item->virtual) < 0 ||
+        get_address(field, "physical address", &item->physical) < 0 ||
         get_number32(field, "the number of reads", &item->reads) < 0 ||
         get_number32(field, "the number of writes", &item->writes) < 0 || get_mask(field, &item->mask) < 0)
         return -EINVAL;
     return at_end(field);
-}
-
-static int read_row(struct moca_reader *reader, struct field *field, struct moca_item *item)
-{
-    item->kind = MOCA_ACCESS;
-    if (get_address(field, "virtual address", item, &item->virtual) < 0)
-        return -EINVAL;
-    struct moca_item other;
-    if (get_address(field, "physical address", &other, &item->physical) < 0 ||
-        get_number32(field, "the number of reads", &item->reads) < 0 ||
-        get_number32(field, "the number of writes", &item->writes) < 0 || get_mask(field, &item->mask) < 0 ||
-        get_number(field, "the start", UINT64_MAX, &item->start) < 0 ||
-        get_number(field, "the end", UINT64_MAX, &item->end) < 0 ||
-        get_number32(field, "the task's id", &item->task) < 0 || at_end(field) < 0)
-        return -EINVAL;
-    return check_interval(reader, item, field->err);
 }
 
 /* 1 with a line that is not empty, 0 at the end. */
@@ -248,38 +217,22 @@ static int next_line(struct moca_reader *reader, struct error *err)
     return 0;
 }
 
-static bool is_header(const char *line)
-{
-    return strncmp(line, "@Virt", 5) == 0 || strncmp(line, "Virtual Addr", 12) == 0;
-}
-
 int moca_reader_next(struct moca_reader *reader, struct moca_item *item, struct error *err)
 {
     int got = next_line(reader, err);
-    if (got > 0 && !reader->begun) {
-        reader->begun = true;
-        reader->csv = is_header(reader->line);
-        if (reader->csv)
-            got = next_line(reader, err);
-    }
     if (got == 0 && reader->remaining)
         return error_set(err, -EINVAL,
                          "%s:%" PRIu64 ": it ends in the middle of a chunk: %" PRIu64 " accesses are missing",
                          reader->name, reader->number, reader->remaining);
     if (got <= 0)
         return got;
-    struct field field = {reader->line, reader, reader->csv ? ", \t\r\n" : " \t\r\n", err};
+    struct field field = {reader->line, reader, err};
     memset(item, 0, offsetof(struct moca_item, mask));
     item->line = reader->number;
-    if (reader->csv) {
-        int failed = read_row(reader, &field, item);
-        return failed < 0 ? failed : 1;
-    }
     const char *kind = next_field(&field);
     int failed = strcmp(kind, "T") == 0   ? read_task(reader, &field, item)
                  : strcmp(kind, "C") == 0 ? read_chunk(reader, &field, item)
-                 : strcmp(kind, "A") == 0
-                     ? read_access(reader, &field, item)
-                     : wrong(reader, err, "this is no line of MOCA's (T, C, A, or its CSV):", kind);
+                 : strcmp(kind, "A") == 0 ? read_access(reader, &field, item)
+                                          : wrong(reader, err, "this is no line of MOCA's (T, C, A):", kind);
     return failed < 0 ? failed : 1;
 }

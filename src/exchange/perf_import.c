@@ -1,11 +1,9 @@
 #include "exchange/perf_import.h"
 
-#include "base/mem.h"
 #include "base/progress.h"
 #include "exchange/perf_spe.h"
 #include "exchange/perf_tasks.h"
 #include "exchange/perf_weights.h"
-#include "exchange/perf_with.h"
 #include "perf/ibs.h"
 #include "perf/input.h"
 #include "perf/memory_access.h"
@@ -32,7 +30,6 @@ struct importing {
     uint64_t first_time, last_time;
     struct map64 users; /* pid << 32 | tid of the threads that have samples */
     struct perf_spe *spe;
-    struct perf_with *with; /* an agent's trace, or NULL */
     struct perf_weights weights;
     struct ibs_cpu ibs;
     bool ibs_known; /* asked for */
@@ -200,8 +197,7 @@ struct perf_chain {
 
 static uint64_t own_time(const struct importing *importing, uint64_t time)
 {
-    time = time ? time : importing->first_time;
-    return importing->with ? perf_clock_time(perf_with_clock(importing->with), time) : time;
+    return time ? time : importing->first_time;
 }
 
 static void put_access(struct importing *importing, const struct memory_access *access, const struct perf_chain *chain)
@@ -225,10 +221,6 @@ static void put_access(struct importing *importing, const struct memory_access *
     importing->result->samples++;
     importing->result->loads += (access->flags & SAMPLE_READ) != 0;
     importing->result->stores += (access->flags & SAMPLE_WRITE) != 0;
-    if (importing->with && perf_with_knows(importing->with, access->pid)) {
-        perf_with_hold(importing->with, &event, chain->frames, chain->depth, chain->cut);
-        return;
-    }
     struct capture_process *process =
         perf_tasks_process(&importing->tasks, &importing->processes, event.time, access->pid, access->tid);
     if (chain->depth)
@@ -345,10 +337,6 @@ static struct topology *topology_of(struct importing *importing)
 
 static struct trace_session *session_of(struct importing *importing)
 {
-    if (importing->with) {
-        snprintf(importing->result->topology, sizeof importing->result->topology, "the topology of the agent's trace");
-        return perf_with_session(importing->with, importing->result->source);
-    }
     const struct perf_file_facts *facts = perf_file_facts(importing->file);
     struct trace_session *session = trace_session_new();
     struct topology *topology = topology_of(importing);
@@ -398,14 +386,11 @@ static int write_trace(struct importing *importing, const char *path, const char
         result->samples = result->other = result->unreadable = 0;
         each_record(importing, put);
     }
-    if (importing->with)
-        result->early = perf_with_early(importing->with, &result->most_early_ns);
-    bool reported = !importing->with || perf_with_report(importing->with, &importing->processes, err) >= 0;
     struct trace_session *ending = trace_session_new();
     trace_session_setf(ending, "duration_ns", "%" PRIu64, importing->last_time - importing->first_time);
     trace_session_setf(ending, "samples", "%" PRIu64, result->samples);
     process_table_free(&importing->processes);
-    bool whole = importing->file && reported && importing->sink.failure.code == 0;
+    bool whole = importing->file && importing->sink.failure.code == 0;
     int failed = trace_writer_close(importing->sink.writer, whole ? ending : NULL, whole ? err : NULL);
     trace_session_free(ending);
     if (importing->sink.failure.code && err)
@@ -488,21 +473,12 @@ static int import_file(struct importing *importing, const char *path, const char
     snprintf(result->source, sizeof result->source, "%s",
              importing->by_faults ? "faults" : source_of(importing->file, perf_spe_present(importing->spe)));
     importing->weights.source = source_number(result->source);
-    result->left_out = importing->tasks.seen.count - importing->tasks.sampled.count;
+    result->skipped = importing->tasks.seen.count - importing->tasks.sampled.count;
     result->span_ns = importing->last_time - importing->first_time;
-    if (importing->with) {
-        if (perf_with_align(importing->with, &importing->tasks, importing->file, err) < 0)
-            return -1;
-        const struct perf_clock *clock = perf_with_clock(importing->with);
-        bool rough = clock->error >= 1000000;
-        snprintf(result->clock, sizeof result->clock, "%s, to within %.*f %s", clock->how, rough,
-                 (double)clock->error / (rough ? 1e6 : 1e3), rough ? "ms" : "us");
-    }
     return write_trace(importing, path, output, err);
 }
 
-int perf_import(const char *path, const char *with, const char *symfs, const char *output, struct perf_import *result,
-                struct error *err)
+int perf_import(const char *path, const char *symfs, const char *output, struct perf_import *result, struct error *err)
 {
     *result = (struct perf_import){0};
     struct importing importing = {.result = result, .symbols = symbols_new(), .spe = perf_spe_new()};
@@ -511,9 +487,7 @@ int perf_import(const char *path, const char *with, const char *symfs, const cha
     perf_tasks_init(&importing.tasks);
     if (symfs)
         symbols_set_root(importing.symbols, symfs);
-    if (with && !(importing.with = perf_with_open(with, err)))
-        failed = -1;
-    if (failed == 0 && strcmp(path, "-") == 0)
+    if (strcmp(path, "-") == 0)
         failed = spool(spooled, err);
     if (failed == 0)
         failed = import_file(&importing, *spooled ? spooled : path, output, err);
@@ -523,7 +497,6 @@ int perf_import(const char *path, const char *with, const char *symfs, const cha
     perf_tasks_free(&importing.tasks);
     perf_spe_free(importing.spe);
     perf_weights_free(&importing.weights);
-    perf_with_close(importing.with);
     map64_free(&importing.users);
     symbols_free(importing.symbols);
     return failed < 0 ? -1 : 0;

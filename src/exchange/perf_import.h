@@ -17,18 +17,13 @@ struct perf_import {
     uint64_t unreadable; /* samples of no known event, or cut short */
     uint64_t lost;       /* that the recording says it lost */
     uint64_t threads;    /* that made them */
-    uint64_t left_out;   /* processes without samples */
+    uint64_t skipped;    /* processes without samples */
     uint64_t span_ns;
-    char source[16];               /* "pebs", "ibs", "spe", "faults" or "perf" */
-    char topology[128];            /* "2 nodes, 112 CPUs", and where that comes from */
-    char clock[256];               /* with an agent's trace: how its clock was found, and how well; else "" */
-    uint64_t early, most_early_ns; /* samples from before their thread began (perf_with.h) */
-    char damage[512];              /* where and why reading ended early, or "" */
+    char source[16];    /* "pebs", "ibs", "spe", "faults" or "perf" */
+    char topology[128]; /* "2 nodes, 112 CPUs", and where that comes from */
+    char damage[512];   /* where and why reading ended early, or "" */
 };
 
-/* `with`: an agent's trace of the same run, for objects, sites and threads (perf_with.h); NULL: none. `symfs`: a
- * directory with the other machine's binaries, or NULL. 0, or negative with
- * `err`: not a recording, no memory samples in it, the two are not of the same run, `output` cannot be written. No output
- * is left then. */
-int perf_import(const char *path, const char *with, const char *symfs, const char *output, struct perf_import *result,
-                struct error *err);
+/* `symfs`: a directory with the other machine's binaries, or NULL. 0, or negative with `err`: not a recording, no memory
+ * samples in it, `output` cannot be written. No output is left then. */
+int perf_import(const char *path, const char *symfs, const char *output, struct perf_import *result, struct error *err);

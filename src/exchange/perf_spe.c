@@ -3,6 +3,7 @@
 #include "base/array.h"
 #include "base/bisect.h"
 #include "base/map64.h"
+#include "base/order.h"
 #include "perf/input.h"
 #include "perf/spe.h"
 
@@ -155,13 +156,7 @@ void perf_spe_learn(struct perf_spe *spe, const struct perf_file *file, const st
     }
 }
 
-static int compare_stretches(const void *left, const void *right)
-{
-    const struct stretch *a = left, *b = right;
-    if (a->cpu != b->cpu)
-        return a->cpu < b->cpu ? -1 : 1;
-    return a->offset < b->offset ? -1 : a->offset > b->offset;
-}
+ORDER_BY(compare_stretches, struct stretch, ORDER(a->cpu, b->cpu) ?: ORDER(a->offset, b->offset))
 
 static bool ends_by(const struct stretch *one, uint32_t cpu, uint64_t offset)
 {

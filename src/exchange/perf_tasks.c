@@ -1,5 +1,6 @@
 #include "exchange/perf_tasks.h"
 
+#include "base/order.h"
 #include "capture/process/proc.h"
 #include "perf/input.h"
 
@@ -86,13 +87,7 @@ void perf_tasks_keep(struct perf_tasks *tasks, const struct perf_file_record *re
     array_push(&tasks->items, task);
 }
 
-static int by_time(const void *left, const void *right)
-{
-    const struct perf_task *a = left, *b = right;
-    if (a->time != b->time)
-        return a->time < b->time ? -1 : 1;
-    return a->order < b->order ? -1 : a->order > b->order;
-}
+ORDER_BY(by_time, struct perf_task, ORDER(a->time, b->time) ?: ORDER(a->order, b->order))
 
 /* A sampled child that was forked during the recording begins with what its parent had. */
 static void sample_parents(struct perf_tasks *tasks)

@@ -84,6 +84,7 @@ struct flow *flow_build(struct trace_reader *reader, struct symbols *symbols, co
     flow->own_topology = own;
     flow->reader = reader;
     flow->only_pid = options ? options->pid : 0;
+    flow->only_tid = options ? options->tid : 0;
     uint64_t samples = trace_reader_count(reader, EVENT_SAMPLE);
     uint64_t pages = trace_reader_count(reader, EVENT_PAGE);
     flow->page_base = samples;
@@ -102,6 +103,8 @@ struct flow *flow_build(struct trace_reader *reader, struct symbols *symbols, co
     flow->order.capacity = trusted + 1;
 
     load_calibration(flow, trace_reader_session(reader));
+    const char *source = trace_session_get(trace_reader_session(reader), "source");
+    flow->unchained = source && strcmp(source, "outside") == 0;
     name_custom(flow, trace_session_get(trace_reader_session(reader), "custom_functions"));
     trace_reader_only(reader, UINT64_MAX);
     uint64_t events = 0;
@@ -135,6 +138,7 @@ void flow_free(struct flow *flow)
         live_process_free(*process);
     array_free(&flow->processes);
     map64_free(&flow->process_of_pid);
+    array_free(&flow->former_processes);
     array_free(&flow->threads);
     array_free(&flow->thread_nodes);
     array_free(&flow->thread_votes);
@@ -173,12 +177,14 @@ void flow_free(struct flow *flow)
     array_free(&flow->trails);
     array_free(&flow->stacks);
     array_free(&flow->chain);
+    array_free(&flow->eras);
+    map64_free(&flow->era_of);
     array_free(&flow->names);
     array_free(&flow->groups);
     array_free(&flow->sites);
-    array_free(&flow->functions);
+    code_rows_free(&flow->functions);
+    code_rows_free(&flow->lines);
     array_free(&flow->missing);
-    free(flow->stack_functions);
     free(flow->oef);
     free(flow->oef_first);
     free(flow->tef);

@@ -93,7 +93,10 @@ struct flow_object {
     const char *file, *module;       /* where it is declared or allocated; "" when not known */
     const char *path;                /* static, section: the binary's, as it was mapped; else "" */
     uint32_t line;
-    uint64_t offset; /* file: where in the file it begins */
+    uint64_t offset;   /* file: where in the file it begins */
+    const char *array; /* "numpy.ndarray float32 (3000, 3000)"; "" when not known */
+    uint32_t stack,
+        stack_process; /* its call chain, for flow_stack_frames; 0: none. A site has that of one of its objects */
     struct flow_totals totals;
 };
 
@@ -112,10 +115,14 @@ struct flow_site {
     uint8_t kind, alloc_fn;
     const char *function, *file; /* the caller that matters: wrappers are looked through */
     const char *module;
+    bool runtime; /* what a runtime uses it for is its name ("Java heap"): no line of the program allocates it */
     uint32_t line;
-    const char *label; /* "make_grid (grid.c:41)"; two sites on one line get "#1", "#2" */
-    uint32_t twin,
-        twins;      /* which of the sites on one line, from 0 in order of time; how many there are: 1 when alone */
+    const char *label;    /* "make_grid (grid.c:41)"; two sites on one line get "#1", "#2" */
+    const char *variable; /* as the source writes it where it is allocated: "s->basis"; "" when not known */
+    const char *type;     /* that it is declared with: "std::vector<Particle>"; "" when not known */
+    const char
+        *name; /* what it is called everywhere: its variable, a member with its class ("World::particles"); else the
+                             function. Sites that file and line do not distinguish get "#1", "#2" */
     uint32_t stack; /* a stack that shows it, for flow_stack_frames with `process` */
     uint32_t process;
     const char *via; /* the wrappers that were looked through, innermost first: "xmalloc < matrix_new"; or "" */
@@ -144,10 +151,14 @@ struct flow_access {
     bool write, has_latency, remote;
 };
 
+/* Adds one access. */
+void flow_totals_note(struct flow_totals *totals, const struct flow_access *access);
+
 struct flow_options {
     const struct topology *topology; /* instead of the trace's own: simulate another machine after the fact; or NULL */
     uint32_t
         pid; /* count this process's accesses and objects only; 0: all. Objects keep their numbers, without samples */
+    uint32_t tid;      /* and of it, this thread's accesses only; 0: all */
     const char *symfs; /* a directory with the other machine's binaries (symbols_set_root), or NULL */
 };
 
@@ -261,6 +272,12 @@ int flow_thread_node(const struct flow *flow, uint32_t thread);
 size_t flow_function_count(const struct flow *flow);
 const struct flow_function *flow_function(const struct flow *flow, uint32_t index);
 
+/* Likewise by line, with the function that it is most of. `line` is 0 where debug information has none: of a whole function. */
+size_t flow_line_count(const struct flow *flow);
+const struct flow_function *flow_line(const struct flow *flow, uint32_t index);
+uint32_t flow_stack_line(const struct flow *flow, uint32_t process, uint32_t stack); /* or FLOW_NONE */
+uint32_t flow_access_line(const struct flow *flow, const struct flow_access *access);
+
 /* A binary that has code in call chains, but is not at hand as it was recorded: its functions, lines and static objects have
  * no names. Most samples first. */
 struct flow_missing {
@@ -332,8 +349,18 @@ size_t flow_stack_frames(const struct flow *flow, uint32_t process, uint32_t sta
 /* Likewise with the file that holds the code. */
 struct flow_frame {
     struct symbol_frame symbol;
-    const char *module; /* its name without folders; "" when not known */
-    uint64_t addr;      /* in the module */
+    const char *module;             /* its name without folders; "" when not known */
+    uint64_t addr;                  /* in the module */
+    struct symbols_module *symbols; /* NULL when not known */
+    uint32_t level;                 /* above the innermost function that was inlined at `addr` */
 };
+/* The symbols of a binary by its path, or NULL. */
+struct symbols_module *flow_module_symbols(const struct flow *flow, const char *path);
+
 size_t flow_stack_places(const struct flow *flow, uint32_t process, uint32_t stack, struct flow_frame *frames,
                          size_t max);
+
+/* The function that a thread was started with, as a runtime of threads names its own; texts are "" when it is not known. */
+struct flow_frame flow_thread_start(const struct flow *flow, uint32_t thread);
+/* Whether a process has a library whose name begins so loaded, at the end of the recording. */
+bool flow_process_has(const struct flow *flow, uint32_t process, const char *library);

@@ -26,13 +26,14 @@ static void access_of(const struct flow *flow, const struct event *event, struct
     const struct event_sample *sample = &event->sample;
     const struct mark *mark = &flow->marks.items[sample->ordinal];
     bool timed = sample->flags & SAMPLE_HAS_LATENCY;
+    uint32_t thread = live_thread_at(flow, event->pid, event->tid, event->time);
     *access = (struct flow_access){.time = event->time,
                                    .addr = sample->addr,
                                    .physical = sample->physical,
                                    .ordinal = sample->ordinal,
-                                   .thread = live_thread_at(flow, event->pid, event->tid, event->time),
+                                   .thread = thread,
                                    .object = mark->object,
-                                   .stack = sample->stack,
+                                   .stack = live_stack_number_at(flow, thread, sample->stack, event->time),
                                    .latency = timed ? sample->latency : 0,
                                    .period = sample->period,
                                    .from = mark->from,
@@ -102,7 +103,7 @@ static int visit_one(const struct flow *flow, uint32_t ordinal,
     int got = fetch(flow, ordinal, &event, err);
     if (got <= 0)
         return got;
-    if (flow->only_pid && event.pid != flow->only_pid)
+    if (!live_event_counts(flow, &event))
         return 0;
     access_of(flow, &event, &access);
     visit(context, &access);
@@ -119,8 +120,7 @@ static void visit_sample(void *context, const struct event *event)
 {
     const struct each *each = context;
     struct flow_access access;
-    if (event->sample.ordinal >= each->flow->marks.count ||
-        (each->flow->only_pid && event->pid != each->flow->only_pid))
+    if (event->sample.ordinal >= each->flow->marks.count || !live_event_counts(each->flow, event))
         return;
     access_of(each->flow, event, &access);
     each->visit(each->context, &access);

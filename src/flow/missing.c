@@ -1,15 +1,10 @@
 /* flow/missing.c - binaries whose names cannot be had: code of theirs is in a chain, and the file is not at hand. */
+#include "base/order.h"
 #include "flow/state.h"
 
 #include <string.h>
 
-static int by_samples(const void *left, const void *right)
-{
-    const struct flow_missing *a = left, *b = right;
-    if (a->samples != b->samples)
-        return a->samples > b->samples ? -1 : 1;
-    return strcmp(a->path, b->path);
-}
+ORDER_BY(by_samples, struct flow_missing, ORDER(b->samples, a->samples) ?: strcmp(a->path, b->path))
 
 /* Of the agent's own frames nobody needs a name: they are between a thread's start and its function. */
 static bool is_agent(const char *path)

@@ -1,6 +1,6 @@
 /* flow/objects.c - numbers and rows of objects once the trace is read. */
 #include "base/bisect.h"
-#include "flow/state.h"
+#include "flow/runtimes.h"
 
 #include <stdlib.h>
 
@@ -141,7 +141,14 @@ static void fill(const struct flow *flow, uint32_t index, struct flow_object *ro
                                 .name = "",
                                 .file = "",
                                 .module = "",
-                                .path = ""};
+                                .path = "",
+                                .array = ""};
+    uint32_t chain = record->trail != FLOW_NONE ? flow->trails.items[record->trail].stack : FLOW_NONE;
+    if (chain != FLOW_NONE) {
+        row->stack = flow->stacks.items[chain].id;
+        row->stack_process = flow->stacks.items[chain].process;
+        row->array = runtime_array(flow, &flow->stacks.items[chain]);
+    }
     row->totals = flow_object_totals(flow, index);
     if (record->tally != FLOW_NONE)
         row->end = pool_at(&flow->tallies, record->tally)->end;

@@ -8,12 +8,10 @@ static uint32_t process_at(const struct flow *flow, uint32_t pid, uint64_t time)
     uint64_t *place = map64_find(&flow->process_of_pid, pid);
     uint32_t index = place ? (uint32_t)*place : FLOW_NONE;
     while (index != FLOW_NONE && flow->processes.items[index]->row.start > time) {
-        uint32_t before = index;
-        while (before > 0 && flow->processes.items[before - 1]->row.pid != pid)
-            before--;
-        if (before == 0)
+        const struct former_life *former = &flow->former_processes.items[index];
+        if (former->before == FLOW_NONE)
             break;
-        index = before - 1;
+        index = flow->processes.items[former->further]->row.start > time ? former->further : former->before;
     }
     return index;
 }
@@ -96,7 +94,7 @@ int flow_each_page(const struct flow *flow, void (*visit)(void *context, const s
         return 0;
     trace_reader_only(flow->reader, UINT64_C(1) << EVENT_PAGE);
     while ((got = trace_reader_next(flow->reader, &event, err)) > 0) {
-        if (flow->only_pid && event.pid != flow->only_pid)
+        if (!live_event_counts(flow, &event))
             continue;
         struct flow_page page;
         row_of(flow, &event, &page);

@@ -3,6 +3,8 @@
 
 #include "base/mem.h"
 
+#include <string.h>
+
 const char *object_kind_name(unsigned kind)
 {
     static const char *const names[OBJECT_KINDS] = {
@@ -15,6 +17,17 @@ const char *object_kind_name(unsigned kind)
 char *flow_object_variable(const struct flow_object *object)
 {
     return mem_format("%u:%s:%s:%u:%s", object->process, object->path, object->file, object->line, object->name);
+}
+
+void flow_totals_note(struct flow_totals *totals, const struct flow_access *access)
+{
+    totals->samples++;
+    totals->reads += (access->flags & SAMPLE_READ) != 0;
+    totals->writes += access->write;
+    totals->remote += access->remote;
+    totals->home_known += access->home >= 0 || access->remote;
+    totals->latency_sum += access->has_latency ? access->latency : 0;
+    totals->latency_count += access->has_latency;
 }
 
 const struct topology *flow_topology(const struct flow *flow)
@@ -162,6 +175,14 @@ const struct flow_site *flow_site(const struct flow *flow, uint32_t index)
     return index < flow->sites.count ? &flow->sites.items[index] : NULL;
 }
 
+struct symbols_module *flow_module_symbols(const struct flow *flow, const char *path)
+{
+    array_each (&flow->modules, const struct module_info, module)
+        if (module->symbols && strcmp(module->path, path) == 0)
+            return module->symbols;
+    return NULL;
+}
+
 size_t flow_stack_places(const struct flow *const_flow, uint32_t process, uint32_t stack, struct flow_frame *frames,
                          size_t max)
 {
@@ -173,15 +194,43 @@ size_t flow_stack_places(const struct flow *const_flow, uint32_t process, uint32
     size_t count = 0;
     for (uint16_t i = 0; i < chain->depth && count < max; i++) {
         uint64_t pc = flow->chain.items[chain->first + i] - (i > 0 || chain->allocates);
-        uint32_t number = live_frame_number(flow, flow->processes.items[process], pc);
+        uint32_t number = live_frame_number(flow, flow->processes.items[process], pc, chain->since);
         live_frame_names(flow, number);
         const struct frame *frame = &flow->frames.items[number];
         for (uint32_t name = 0; name < frame->name_count && count < max; name++)
             frames[count++] = (struct flow_frame){.symbol = flow->names.items[frame->first_name + name],
                                                   .module = flow->modules.items[frame->module].name,
-                                                  .addr = frame->addr};
+                                                  .addr = frame->addr,
+                                                  .symbols = flow->modules.items[frame->module].symbols,
+                                                  .level = name};
     }
     return count;
+}
+
+struct flow_frame flow_thread_start(const struct flow *const_flow, uint32_t index)
+{
+    struct flow *flow = (struct flow *)const_flow; /* names are a cache */
+    const struct flow_thread *thread = flow_thread(flow, index);
+    struct flow_frame start = {.symbol = {.function = "", .file = ""}, .module = ""};
+    if (!thread || !thread->entry)
+        return start;
+    uint32_t number = live_frame_number(flow, flow->processes.items[thread->process], thread->entry, thread->start);
+    live_frame_names(flow, number);
+    const struct frame *frame = &flow->frames.items[number];
+    if (frame->name_count)
+        start.symbol = flow->names.items[frame->first_name];
+    start.module = flow->modules.items[frame->module].name;
+    start.addr = frame->addr;
+    return start;
+}
+
+bool flow_process_has(const struct flow *flow, uint32_t process, const char *library)
+{
+    const struct module_list *list = process < flow->processes.count ? flow->processes.items[process]->modules : NULL;
+    for (uint32_t i = 0; list && i < list->count; i++)
+        if (strncmp(flow->modules.items[list->places[i].module].name, library, strlen(library)) == 0)
+            return true;
+    return false;
 }
 
 size_t flow_stack_frames(const struct flow *flow, uint32_t process, uint32_t stack, struct symbol_frame *frames,

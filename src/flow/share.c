@@ -7,10 +7,7 @@ struct flow *flow_share(const struct flow *flow)
     *shared = *flow;
     shared->reader = flow->reader ? trace_reader_share(flow->reader) : NULL;
     live_rows_new(shared);
-    shared->functions_made = false;
-    shared->functions.items = NULL;
-    shared->functions.count = shared->functions.capacity = 0;
-    shared->stack_functions = NULL;
+    shared->functions = shared->lines = (struct code_rows){0};
     shared->missing_made = false;
     shared->missing.items = NULL;
     shared->missing.count = shared->missing.capacity = 0;
@@ -24,9 +21,9 @@ void flow_share_free(struct flow *shared)
     if (!shared)
         return;
     live_rows_free(shared);
-    array_free(&shared->functions);
+    code_rows_free(&shared->functions);
+    code_rows_free(&shared->lines);
     array_free(&shared->missing);
-    free(shared->stack_functions);
     free(shared->oef);
     free(shared->oef_first);
     free(shared->tef);

@@ -1,45 +1,42 @@
 /* flow/sites.c - draws allocation sites: for each chain that allocates, the frame that matters.
  *
  * Frames are looked through from the inside out. Some are wrappers by name or by library. Others by evidence: when one
- * allocating line serves several calling lines, and its function is named like a constructor or its callers' blocks
- * are used differently, the callers are what distinguishes the blocks. A function that calls itself is never one, nor one
- * called from the C library (main, a thread's start). */
+ * allocating line serves several calling lines, and its function is named like a constructor or returns a
+ * pointer, the callers are what distinguishes the blocks. A function that calls itself is never one, nor one
+ * called from the C library (main, a thread's start). Nothing depends on samples: two runs of a program have the same sites. */
+#include "base/order.h"
+#include "base/text.h"
+#include "flow/names/site_names.h"
+#include "flow/runtimes.h"
 #include "flow/state.h"
 #include "flow/wrappers.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-enum {
-    PASSES = 8,
-    USED_LOOKS = 32,   /* below this, a difference in latency is chance */
-    USED_LATENCY = 20, /* below this both are in caches, and it does not matter */
-};
-
-struct step { /* one logical frame of a chain */
-    uint32_t trail;
-    uint32_t name; /* in flow->names */
-};
+enum { PASSES = 8 };
 
 struct site_chain {
     uint32_t leaf;
     uint32_t first, count; /* in drawing.steps */
     uint32_t at;           /* the frame that matters so far */
+    const char *region;    /* what a runtime uses a map for, which is drawn where that is seen; or NULL */
+    bool script;           /* begins at a line of a program that is interpreted, or compiled while it runs */
 };
 
 struct call {                /* a line that allocates, called from one place */
     uint32_t callee, caller; /* identities, of a line and of a call */
-    struct flow_totals totals;
 };
 
 struct drawing {
     struct flow *flow;
-    array_of(struct step) steps;
+    array_of(struct site_step) steps;
     array_of(struct site_chain) chains;
-    struct strtab *lines;      /* identity of a logical frame */
-    array_of(uint8_t) wrapper; /* by identity: 1 = looked through by evidence */
-    struct flow_totals *used;  /* by leaf trail */
+    struct strtab *lines;        /* identity of a logical frame */
+    array_of(uint8_t) wrapper;   /* by identity: 1 = looked through by evidence */
+    struct flow_totals *used;    /* by leaf trail */
+    array_of(uint32_t) chain_of; /* by site; FLOW_NONE without one */
+    struct map64 site_of;        /* of script lines and regions: an identity, to its site */
 };
 
 static const struct symbol_frame *step_frame(const struct drawing *drawing, uint32_t step)
@@ -120,16 +117,40 @@ static bool looked_through(struct drawing *drawing, uint32_t step)
            wrapper_by_name(frame->function, frame->file);
 }
 
+/* Of a chain with lines of a program that is interpreted, or compiled while it runs: all other frames, and those of packages. */
+static bool script_through(struct drawing *drawing, uint32_t step)
+{
+    const struct symbol_frame *frame = step_frame(drawing, step);
+    if (!runtime_module(step_module(drawing, step)) || !frame->line || runtime_library_file(frame->file))
+        return true;
+    uint32_t line = identity(drawing, step); /* may move the array */
+    return drawing->wrapper.items[line];
+}
+
 static void advance(struct drawing *drawing, struct site_chain *chain)
 {
     uint32_t end = chain->first + chain->count, at = chain->at;
+    if (chain->region)
+        return;
+    if (chain->script) {
+        while (at < end && script_through(drawing, at))
+            at++;
+        chain->at = at < end ? at : chain->at;
+        return;
+    }
     while (at < end && looked_through(drawing, at))
         at++;
     if (at < end) {
         chain->at = at;
         return;
     }
-    /* Nothing but wrappers: the innermost one that is not malloc itself has the best name. */
+    /* Nothing but wrappers: the outermost in the program's own code has the best name, such as a parallel sort of the C++ library in
+     * a thread of its own; else the innermost that is not malloc itself. */
+    for (at = end; at-- > chain->first;) {
+        chain->at = at;
+        if (*step_frame(drawing, at)->function && !step_module(drawing, at)->wraps)
+            return;
+    }
     for (at = chain->first; at < end; at++) {
         const struct symbol_frame *frame = step_frame(drawing, at);
         if (*frame->function && !wrapper_by_name(frame->function, frame->file)) {
@@ -148,12 +169,58 @@ static void expand_frame(struct drawing *drawing, uint32_t trail)
     const struct frame *frame = &flow->frames.items[number];
     if (flow->modules.items[frame->module].wraps) {
         live_frame_plain_name(flow, number);
-        array_push(&drawing->steps, (struct step){.trail = trail, .name = frame->plain_name});
+        array_push(&drawing->steps, (struct site_step){.trail = trail, .name = frame->plain_name});
         return;
     }
     live_frame_names(flow, number);
     for (uint32_t i = 0; i < frame->name_count; i++)
-        array_push(&drawing->steps, (struct step){.trail = trail, .name = frame->first_name + i});
+        array_push(&drawing->steps, (struct site_step){.trail = trail, .name = frame->first_name + i});
+}
+
+static void find_region(struct drawing *drawing, struct site_chain *chain)
+{
+    unsigned rank = UINT32_MAX;
+    chain->region = runtime_module_region(step_module(drawing, chain->first)->name);
+    for (uint32_t at = chain->first; at < chain->first + chain->count; at++) {
+        const char *region = runtime_region(step_frame(drawing, at)->function, &rank);
+        if (!region)
+            continue;
+        chain->region = region;
+        chain->at = at;
+    }
+}
+
+/* What a runtime allocates for itself, in its innermost functions. */
+static void find_block(struct drawing *drawing, struct site_chain *chain)
+{
+    enum { INNER = 5 };
+    const char *first = step_module(drawing, chain->first)->name;
+    bool libraries = true; /* only, up to here */
+    for (uint32_t at = chain->first; at < chain->first + chain->count && at < chain->first + INNER; at++) {
+        const struct module_info *module = step_module(drawing, at);
+        const char *function = step_frame(drawing, at)->function;
+        chain->region = runtime_block(module->name, function);
+        if (!chain->region && libraries && runtime_openmp(module->name, function))
+            chain->region = "OpenMP runtime";
+        libraries &= module->wraps;
+        if (chain->region || (!module->wraps && strcmp(module->name, first) != 0))
+            return;
+    }
+}
+
+/* A block that a runtime allocates for a line of the program in its own language is known by that line. What it maps is its heap,
+ * which is no line's. */
+static void find_script(struct drawing *drawing, struct site_chain *chain)
+{
+    uint8_t kind = drawing->flow->trails.items[chain->leaf].kind;
+    if (kind == OBJECT_MAP)
+        find_region(drawing, chain);
+    for (uint32_t at = chain->first; kind == OBJECT_HEAP && at < chain->first + chain->count && !chain->script; at++) {
+        chain->script = runtime_module(step_module(drawing, at)) && step_frame(drawing, at)->line;
+        chain->at = chain->script ? at : chain->at;
+    }
+    if (kind == OBJECT_HEAP && !chain->script)
+        find_block(drawing, chain);
 }
 
 static void expand_chain(struct drawing *drawing, uint32_t leaf)
@@ -169,6 +236,7 @@ static void expand_chain(struct drawing *drawing, uint32_t leaf)
         expand_frame(drawing, path[depth]);
     chain.count = (uint32_t)drawing->steps.count - chain.first;
     chain.at = chain.first;
+    find_script(drawing, &chain);
     array_push(&drawing->chains, chain);
 }
 
@@ -183,55 +251,25 @@ void flow_totals_add(struct flow_totals *to, const struct flow_totals *from)
     to->latency_count += from->latency_count;
 }
 
-static double share(uint64_t part, uint64_t whole)
-{
-    return whole ? (double)part / (double)whole : 0;
-}
-
-/* Whether two shares differ by a quarter and by more than chance: three standard deviations of the difference. */
-static bool shares_differ(double a, double b, double looks_a, double looks_b)
-{
-    double mean = (a * looks_a + b * looks_b) / (looks_a + looks_b);
-    return fabs(a - b) > 0.25 && fabs(a - b) > 3 * sqrt(mean * (1 - mean) * (1 / looks_a + 1 / looks_b));
-}
-
-/* The samples of a burst are neighbours and say the same: each burst is one look. */
-static bool used_differently(const struct flow_totals *a, const struct flow_totals *b, uint64_t burst)
-{
-    double looks_a = (double)a->samples / (double)burst, looks_b = (double)b->samples / (double)burst;
-    if (a->samples == 0 || b->samples == 0)
-        return false;
-    if (shares_differ(share(a->remote, a->home_known), share(b->remote, b->home_known), looks_a, looks_b) ||
-        shares_differ(share(a->writes, a->samples), share(b->writes, b->samples), looks_a, looks_b))
-        return true;
-    double slow = share(a->latency_sum, a->latency_count), fast = share(b->latency_sum, b->latency_count);
-    return looks_a >= USED_LOOKS && looks_b >= USED_LOOKS && slow > 0 && fast > 0 &&
-           ((slow > 2 * fast && slow > USED_LATENCY) || (fast > 2 * slow && fast > USED_LATENCY));
-}
-
-static int by_callee(const void *left, const void *right)
-{
-    const struct call *a = left, *b = right;
-    if (a->callee != b->callee)
-        return a->callee < b->callee ? -1 : 1;
-    return a->caller < b->caller ? -1 : a->caller > b->caller;
-}
+ORDER_BY(by_callee, struct call, ORDER(a->callee, b->callee) ?: ORDER(a->caller, b->caller))
 
 /* One pass over the evidence. Returns whether a line was found to be a wrapper. */
 static bool weigh(struct drawing *drawing)
 {
     array_of(struct call) calls = {0};
     array_of(uint8_t) never = {0}; /* by identity: calls itself, or is an entry */
-    array_of(const char *) function = {0};
+    array_of(uint8_t) maker = {0}; /* likewise: what it allocates is its callers' */
     array_each (&drawing->chains, struct site_chain, chain) {
+        if (chain->region)
+            continue;
         uint32_t callee = identity(drawing, chain->at);
         uint32_t caller = chain->at + 1 < chain->first + chain->count ? call_identity(drawing, chain->at + 1) : 0;
         while (never.count < drawing->wrapper.count) {
             array_push(&never, 0);
-            array_push(&function, "");
+            array_push(&maker, 0);
         }
         const struct symbol_frame *frame = step_frame(drawing, chain->at);
-        function.items[callee] = frame->function;
+        maker.items[callee] = frame->gives || wrapper_like_constructor(frame->function);
         if (caller == 0) {
             never.items[callee] = 1;
             continue;
@@ -242,42 +280,24 @@ static bool weigh(struct drawing *drawing)
             if (*frame->function && strcmp(step_frame(drawing, at)->function, frame->function) == 0)
                 never.items[callee] = 1;
         }
-        array_push(&calls, (struct call){.callee = callee, .caller = caller, .totals = drawing->used[chain->leaf]});
+        array_push(&calls, (struct call){.callee = callee, .caller = caller});
     }
     array_sort(&calls, by_callee);
-    size_t merged = 0;
-    for (size_t i = 0; i < calls.count; i++) {
-        if (merged && by_callee(&calls.items[merged - 1], &calls.items[i]) == 0)
-            flow_totals_add(&calls.items[merged - 1].totals, &calls.items[i].totals);
-        else
-            calls.items[merged++] = calls.items[i];
-    }
-    const struct trace_session *session = flow_session(drawing->flow);
-    uint64_t burst = session ? trace_session_number(session, "burst", 1) : 1;
-    burst = burst ? burst : 1;
     bool found = false;
-    for (size_t i = 0, next; i < merged; i = next) {
+    for (size_t i = 0, next; i < calls.count; i = next) {
         uint32_t callee = calls.items[i].callee;
-        bool different = false;
-        for (next = i + 1; next < merged && calls.items[next].callee == callee; next++)
-            different |= used_differently(&calls.items[i].totals, &calls.items[next].totals, burst);
-        if (next - i < 2 || never.items[callee])
-            continue;
-        if (different || wrapper_like_constructor(function.items[callee])) {
+        bool several = false;
+        for (next = i + 1; next < calls.count && calls.items[next].callee == callee; next++)
+            several |= calls.items[next].caller != calls.items[i].caller;
+        if (several && maker.items[callee] && !never.items[callee]) {
             drawing->wrapper.items[callee] = 1;
             found = true;
         }
     }
     array_free(&calls);
     array_free(&never);
-    array_free(&function);
+    array_free(&maker);
     return found;
-}
-
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
 }
 
 static const char *via_text(struct drawing *drawing, const struct site_chain *chain)
@@ -287,6 +307,8 @@ static const char *via_text(struct drawing *drawing, const struct site_chain *ch
     size_t used = custom ? (size_t)snprintf(text, sizeof text, "%.255s", custom) : 0;
     for (uint32_t at = chain->first; at < chain->at; at++) {
         const struct symbol_frame *frame = step_frame(drawing, at);
+        if (chain->script && (!runtime_module(step_module(drawing, at)) || !frame->line))
+            continue;
         size_t length = strcspn(frame->function, "(<");
         if (length == 0 || used + length + 4 >= sizeof text)
             continue;
@@ -319,13 +341,34 @@ static void name_site(struct drawing *drawing, struct flow_site *site, const str
     site->line = frame->line;
     site->module = module->name;
     site->via = via_text(drawing, chain);
-    if (*frame->function && frame->line)
-        snprintf(label, sizeof label, "%s (%s:%u)", frame->function, base_name(frame->file), frame->line);
+    const char *region = chain->region;
+    if (region) {
+        snprintf(label, sizeof label, "%s", region);
+        site->function = region;
+        site->file = site->via = "";
+        site->line = 0;
+        site->runtime = true;
+    } else if (*frame->function && frame->line)
+        snprintf(label, sizeof label, "%s (%s:%u)", frame->function, text_file_name(frame->file), frame->line);
     else if (*frame->function)
         snprintf(label, sizeof label, "%s+0x%lx (%s)", frame->function, (unsigned long)frame->offset, module->name);
     else
         snprintf(label, sizeof label, "%s+0x%lx", *module->name ? module->name : "?", (unsigned long)frame->offset);
     site->label = strtab_intern(flow->texts, label);
+}
+
+/* The site of all chains of one line of a script, and of all maps of one region: native code on the way distinguishes nothing that the
+ * program's author knows. NULL: of any other. */
+static uint64_t *site_of_all(struct drawing *drawing, const struct site_chain *chain)
+{
+    if (!chain || (!chain->script && !chain->region))
+        return NULL;
+    uint32_t id = chain->region ? strtab_add(drawing->lines, chain->region) : identity(drawing, chain->at);
+    bool is_new;
+    uint64_t *place = map64_insert(&drawing->site_of, id, &is_new);
+    if (is_new)
+        *place = FLOW_NONE;
+    return place;
 }
 
 static uint32_t site_on(struct drawing *drawing, uint32_t trail_index, const struct site_chain *chain)
@@ -334,7 +377,12 @@ static uint32_t site_on(struct drawing *drawing, uint32_t trail_index, const str
     struct trail *trail = &flow->trails.items[trail_index];
     if (trail->site != FLOW_NONE)
         return trail->site;
+    uint64_t *all = site_of_all(drawing, chain);
+    if (all && *all != FLOW_NONE)
+        return trail->site = (uint32_t)*all;
     trail->site = (uint32_t)flow->sites.count;
+    if (all)
+        *all = trail->site;
     const struct stack *stack = trail->stack != FLOW_NONE ? &flow->stacks.items[trail->stack] : NULL;
     struct flow_site site = {.id = trail->site,
                              .kind = trail->kind,
@@ -343,6 +391,8 @@ static uint32_t site_on(struct drawing *drawing, uint32_t trail_index, const str
                              .file = "",
                              .module = "",
                              .via = "",
+                             .variable = "",
+                             .type = "",
                              .stack = stack ? stack->id : 0,
                              .process = stack ? stack->process : 0,
                              .start = trail->start,
@@ -350,14 +400,25 @@ static uint32_t site_on(struct drawing *drawing, uint32_t trail_index, const str
     if (chain) {
         name_site(drawing, &site, chain);
     } else {
-        char label[64];
-        snprintf(label, sizeof label, "%s without a call chain",
+        char label[96], size[32] = "";
+        double bytes = trail->count ? (double)trail->bytes / (double)trail->count : 0;
+        if (flow->unchained && trail->kind == OBJECT_HEAP)
+            snprintf(size, sizeof size,
+                     bytes < 1024      ? " of %.0f B"
+                     : bytes < 1 << 20 ? " of %.1f KiB"
+                                       : " of %.1f MiB",
+                     bytes < 1024      ? bytes
+                     : bytes < 1 << 20 ? bytes / 1024
+                                       : bytes / (1 << 20));
+        snprintf(label, sizeof label, "%s%s without a call chain",
                  live_custom_name(flow, trail->fn) ? live_custom_name(flow, trail->fn)
                  : trail->fn < ALLOC_FNS           ? alloc_fn_name(trail->fn)
-                                                   : "mmap");
+                                                   : "mmap",
+                 size);
         site.label = strtab_intern(flow->texts, label);
     }
     array_push(&flow->sites, site);
+    array_push(&drawing->chain_of, chain ? (uint32_t)(chain - drawing->chains.items) : FLOW_NONE);
     return trail->site;
 }
 
@@ -405,9 +466,7 @@ static void number_twins(struct flow *flow)
         }
         for (size_t twin = i; twin < next; twin++) {
             struct flow_site *site = &flow->sites.items[sorted[twin]];
-            site->twin = (uint32_t)(twin - i);
-            site->twins = (uint32_t)(next - i);
-            if (site->twins == 1)
+            if (next - i == 1)
                 continue;
             char text[1100];
             snprintf(text, sizeof text, "%s #%zu", label, twin - i + 1);
@@ -425,13 +484,34 @@ static void peaks(struct flow *flow)
             continue;
         struct flow_site *site = &flow->sites.items[trail->site];
         bool counted = trail->depth <= TRAIL_COUNTED_DEPTH;
-        site->live_peak = counted ? trail->live_peak : trail->count;
-        site->peak_bytes = counted ? trail->peak_bytes : trail->bytes;
+        site->live_peak += counted ? trail->live_peak : trail->count;
+        site->peak_bytes += counted ? trail->peak_bytes : trail->bytes;
         if (site->live_peak > site->count)
             site->live_peak = site->count;
         if (site->peak_bytes > site->bytes)
             site->peak_bytes = site->bytes;
     }
+}
+
+static void name_sites(struct drawing *drawing)
+{
+    size_t count = drawing->flow->sites.count;
+    array_of(struct site_step) steps = {0};
+    uint32_t *first = mem_alloc((count + 1) * sizeof *first);
+    for (size_t i = 0; i < count; i++) {
+        uint32_t number = drawing->chain_of.items[i];
+        first[i] = (uint32_t)steps.count;
+        for (uint32_t at = 0; number != FLOW_NONE; at++) {
+            const struct site_chain *chain = &drawing->chains.items[number];
+            array_push(&steps, drawing->steps.items[chain->first + at]);
+            if (chain->first + at == chain->at)
+                break;
+        }
+    }
+    first[count] = (uint32_t)steps.count;
+    site_names_make(drawing->flow, steps.items, first);
+    array_free(&steps);
+    free(first);
 }
 
 void live_sites_draw(struct flow *flow)
@@ -485,6 +565,7 @@ void live_sites_draw(struct flow *flow)
         flow_totals_add(&flow->sites.items[site].totals, &drawing.used[i]);
     }
     peaks(flow);
+    name_sites(&drawing);
     number_twins(flow);
     free(ends);
     free(own);
@@ -493,6 +574,8 @@ void live_sites_draw(struct flow *flow)
     array_free(&drawing.steps);
     array_free(&drawing.chains);
     array_free(&drawing.wrapper);
+    map64_free(&drawing.site_of);
+    array_free(&drawing.chain_of);
     strtab_free(drawing.lines);
     array_each (&flow->reuses, struct flow_reuse, reuse)
         reuse->site = live_site_of(flow, reuse->site);

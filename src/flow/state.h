@@ -58,7 +58,7 @@ struct trail {
     bool seen; /* start, stack, fn and kind are set */
 };
 
-enum { TRAIL_COUNTED_DEPTH = 4, TRAIL_MAX_DEPTH = 16 };
+enum { TRAIL_COUNTED_DEPTH = 4, TRAIL_MAX_DEPTH = 16, LARGE_BLOCK = 64 << 10 };
 
 struct frame { /* an address in a module: the same over forks and runs */
     uint64_t addr;
@@ -73,13 +73,18 @@ struct module_info {
     struct symbols_module *symbols; /* NULL for module 0 */
 };
 
+struct code_rows { /* what accesses memory, by function or by line; made when asked for */
+    array_of(struct flow_function) items;
+    uint32_t *of_stack; /* by stack; NULL: not made */
+};
+
 struct module_place {
     uint64_t start, end, bias;
     uint32_t module;
 };
 
 struct former_life {
-    uint32_t before, further; /* threads; FLOW_NONE: none. `further` is `before` or one before that */
+    uint32_t before, further; /* threads, or processes; FLOW_NONE: none. `further` is `before` or one before that */
     uint32_t number;          /* of this life, from 0 */
 };
 
@@ -88,8 +93,22 @@ struct module_list { /* sorted by start; shared by forks until one changes it */
     struct module_place places[];
 };
 
+struct runtime_code { /* what no file has; sorted by address and time */
+    uint64_t addr, end, since;
+    uint64_t reach; /* largest end up to this one */
+    const char *name, *file;
+    uint32_t line;
+    uint32_t order; /* in which they came */
+};
+
+struct era { /* of a chain: from `since` on, some of its code has another name */
+    uint64_t since;
+    uint32_t stack;
+};
+
 struct stack {
     uint64_t first;   /* in flow.chain */
+    uint64_t since;   /* code has the names of this time (live_code.c) */
     uint32_t id;      /* in the trace */
     uint32_t process; /* that used it first: its modules name the frames */
     uint32_t trail;   /* FLOW_NONE until it allocates */
@@ -131,6 +150,8 @@ struct process {
     struct pool_table *pools; /* NULL until there is one; shared by forks until one changes it */
     struct module_list *modules;
     struct map64 stack_ids; /* trace's number -> flow.stacks */
+    array_of(struct runtime_code) code;
+    bool code_sorted, code_changes; /* changes: some of it takes the place of others */
     struct {
         uint32_t id, trail;
     } trails[RECENT_STACKS];      /* of stacks that allocated lately, by their number in the trace; id 0: none */
@@ -139,10 +160,11 @@ struct process {
     struct touches touches;
     struct map64
         frames; /* page number -> address of its frame, the last that was reported, with its node + 1 in the lower bits */
-    struct map64 waiting; /* page -> first waiting sample + 1 */
-    struct map64 clones;  /* parent's record -> own copy */
-    uint64_t last_fork;   /* records allocated up to then may be known to a child */
-    uint32_t brk;         /* record, or FLOW_NONE */
+    struct map64 waiting;           /* page -> first waiting sample + 1 */
+    uint32_t first_page, last_page; /* of those that wait, in flow.waiting_pages, + 1; 0: none */
+    struct map64 clones;            /* parent's record -> own copy */
+    uint64_t last_fork;             /* records allocated up to then may be known to a child */
+    uint32_t brk;                   /* record, or FLOW_NONE */
     struct {
         uint64_t addr, end;
     } recent[RECENT_FREES];
@@ -163,8 +185,11 @@ struct waiting { /* a sample whose page's home comes later in the trace */
 
 struct waiting_page { /* whose interval is not over yet */
     struct event event;
-    struct process *process;
-    uint32_t record; /* or FLOW_NONE: look again */
+    struct process *process; /* NULL: it ended, and the page counted then */
+    uint32_t record;         /* or FLOW_NONE: look again */
+    uint32_t before, behind; /* the process's others, + 1; 0: none */
+    uint32_t
+        next_due; /* the next that ends then, + 1, the last one's is the first; of one that is unused the next unused */
     uint16_t cpu;
 };
 
@@ -207,6 +232,7 @@ struct flow {
     bool has_touches;  /* page faults are recorded */
     bool lost_touches; /* and some of them were lost up to now */
     uint32_t only_pid; /* 0: all processes count */
+    uint32_t only_tid; /* 0: all threads */
     struct flow_totals totals;
     uint64_t attributed;
     uint64_t losses[LOSS_CAUSES];
@@ -218,7 +244,8 @@ struct flow {
 
     array_of(struct process *) processes;
     struct map64 process_of_pid;
-    struct process *last_process; /* the newest of its pid */
+    array_of(struct former_life) former_processes; /* of each process: who had its number before */
+    struct process *last_process;                  /* the newest of its pid */
     array_of(struct flow_thread) threads;
     array_of(int16_t) thread_nodes;  /* simulated node of each; of a real machine the one it is mostly seen on */
     array_of(uint32_t) thread_votes; /* how much more often than on others */
@@ -255,8 +282,11 @@ struct flow {
     uint64_t pages, pages_no_thread;
     uint64_t pages_due; /* when the first of waiting_pages is over */
     array_of(struct waiting_page) waiting_pages;
+    uint32_t unused_page, pages_waiting; /* in waiting_pages, + 1; how many are used */
+    struct addrtree pages_until;         /* end of an interval -> the last that ends then, + 1 */
     array_of(struct page_ended) pages_ended;
     struct map64 page_ended_of; /* process and page, to the index in pages_ended */
+    struct addrtree pages_open; /* likewise: those that no block has covered whole yet */
     array_of(struct page_order) page_order;
     pool_of(struct waiting) waiting;
     uint32_t free_waiting;
@@ -266,8 +296,11 @@ struct flow {
     struct strtab *module_keys, *frame_keys, *trail_keys;
     array_of(struct frame) frames;
     array_of(struct trail) trails;
+    bool unchained; /* recorded from outside: no allocation has a chain */
     array_of(struct stack) stacks;
     array_of(uint64_t) chain;
+    array_of(struct era) eras;
+    struct map64 era_of; /* stack -> first of its later eras << 32 | how many */
     array_of(struct symbol_frame) names;
 
     /* made by flow_finish and after */
@@ -276,10 +309,9 @@ struct flow {
     struct flow_object **rows; /* chunks, made when asked for */
     array_of(struct flow_group) groups;
     array_of(struct flow_site) sites;
-    array_of(struct flow_function) functions;
+    struct code_rows functions, lines;
     array_of(struct flow_missing) missing;
-    bool functions_made, missing_made;
-    uint32_t *stack_functions; /* by stack */
+    bool missing_made;
     uint32_t *oef, *oef_first; /* ordinals by object, in order of time */
     uint32_t *tef, *tef_first; /* likewise by thread */
     uint32_t *by_address;      /* sampled objects by process and address */
@@ -319,12 +351,21 @@ uint32_t live_locals_at(struct flow *flow, struct process *process, uint64_t add
 void live_stack_define(struct flow *flow, struct process *process, const struct event_stack *event);
 uint32_t live_stack_of(const struct process *process, uint32_t id); /* in flow.stacks, or FLOW_NONE */
 uint32_t live_stack_trail(struct flow *flow, struct process *process, uint32_t stack, uint8_t fn, uint8_t kind,
-                          uint64_t time);
+                          uint64_t time,
+                          uint64_t unlike); /* unlike: without a chain, what else distinguishes it; or 0 */
 /* Of a malloc'd block, from the stack's number in the trace. */
 uint32_t live_stack_trail_of_block(struct flow *flow, struct process *process, const struct event *event);
-uint32_t live_frame_number(struct flow *flow, const struct process *process, uint64_t pc);
+uint32_t live_frame_number(struct flow *flow, const struct process *process, uint64_t pc, uint64_t time);
 void live_frame_names(struct flow *flow, uint32_t frame);      /* fills first_name and name_count */
 void live_frame_plain_name(struct flow *flow, uint32_t frame); /* fills plain_name */
+
+/* live_code.c */
+void live_code_add(struct flow *flow, struct process *process, const struct event_runtime_code *event);
+const struct runtime_code *live_code_at(const struct process *process, uint64_t pc, uint64_t time); /* or NULL */
+uint32_t live_code_frame(struct flow *flow, const struct runtime_code *code);
+/* live_stack_of() with its code as it was at `time`; and the number that finds this again. */
+uint32_t live_stack_at(struct flow *flow, struct process *process, uint32_t id, uint64_t time);
+uint32_t live_stack_number_at(const struct flow *flow, uint32_t thread, uint32_t id, uint64_t time);
 
 /* live_record.c: objects allocated and freed */
 /* always_inline: gcc drops calls of functions that only prefetch. */
@@ -416,6 +457,12 @@ static inline bool live_counts(const struct flow *flow, const struct process *pr
     return !flow->only_pid || process->row.pid == flow->only_pid;
 }
 
+/* whether this access of it does */
+static inline bool live_event_counts(const struct flow *flow, const struct event *event)
+{
+    return (!flow->only_pid || event->pid == flow->only_pid) && (!flow->only_tid || event->tid == flow->only_tid);
+}
+
 /* group.c */
 void live_groups_draw(struct flow *flow);
 
@@ -446,5 +493,6 @@ void ahead_free(struct ahead *ahead);          /* feeds what is left */
 /* objects.c */
 void live_objects_number(struct flow *flow);
 void live_objects_free(struct flow *flow);
-void live_rows_new(struct flow *flow); /* room for rows that are made when they are asked for */
+void code_rows_free(struct code_rows *rows); /* function.c */
+void live_rows_new(struct flow *flow);       /* room for rows that are made when they are asked for */
 void live_rows_free(struct flow *flow);

@@ -2,6 +2,7 @@
 
 #include <ctype.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 static bool starts_with(const char *text, const char *start)
@@ -41,18 +42,88 @@ static bool ends_with(const char *name, size_t length, const char *end)
     return length >= size && strncasecmp(name + length - size, end, size) == 0;
 }
 
-bool wrapper_by_name(const char *function, const char *file)
+/* Begins of the last two parts of a qualified name, template arguments aside: `Grid<int>` and `Grid` of `Grid<int>::Grid`. */
+static const char *last_part(const char *name, size_t length, const char **scope)
 {
-    if (strstr(file, "/include/c++/") || strstr(file, "/libstdc++"))
+    const char *last = NULL;
+    int angle = 0;
+    *scope = name;
+    for (size_t i = 0; i + 1 < length; i++) {
+        if (angle == 0 && starts_with(name + i, "operator")) /* its parameters follow */
+            break;
+        angle += name[i] == '<' ? 1 : name[i] == '>' ? -1 : 0;
+        if (angle == 0 && name[i] == ':' && name[i + 1] == ':') {
+            if (last)
+                *scope = last;
+            last = name + i + 2;
+        }
+    }
+    return last;
+}
+
+/* Grid::Grid: the last two parts are the same word (template arguments aside). */
+static bool is_constructor(const char *name, size_t length)
+{
+    const char *scope, *last = last_part(name, length, &scope);
+    if (!last)
+        return false;
+    size_t part = strcspn(last, "<(");
+    if (part > (size_t)(name + length - last))
+        part = (size_t)(name + length - last);
+    return strncmp(scope, last, part) == 0 && strchr("<:", scope[part]);
+}
+
+/* Constructors and assignments of class templates, and what else makes room in them, are a container's: what it is called is where
+ * it is used. */
+static bool of_class_template(const char *name, size_t length)
+{
+    static const char *const growing[] = {"resize",  "reserve",   "grow",   "push_back", "emplace_back",
+                                          "insert",  "emplace",   "assign", "allocate",  "alloc",
+                                          "realloc", "operator=", "append", "fill"};
+    const char *scope, *last = last_part(name, length, &scope);
+    if (!last || last[-3] != '>')
+        return false;
+    if (is_constructor(name, length))
         return true;
+    size_t part = (size_t)(name + length - last);
+    for (size_t i = 0; i < sizeof growing / sizeof *growing; i++)
+        if (strncasecmp(last, growing[i], strlen(growing[i])) == 0 &&
+            (part == strlen(growing[i]) || !isalpha((unsigned char)last[strlen(growing[i])])))
+            return true;
+    return false;
+}
+
+bool wrapper_of_library(const char *function, const char *file)
+{
+    static const char *const places[] = {"/usr/include/",        "/usr/local/include/", "/include/c++/",
+                                         "/libstdc++",           "/library/core/src/", /* Rust */
+                                         "/library/alloc/src/",  "/library/std/src/",   "/rust/deps/",
+                                         "/.cargo/registry/src/"};
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++)
+        if (strstr(file, places[i]))
+            return true;
     if (!*function)
         return false;
     const char *name;
-    size_t length = bare_name(function, &name);
-    if (starts_with(name, "operator new") || starts_with(name, "std::") || starts_with(name, "__gnu_cxx::") ||
-        starts_with(name, "__gnu_debug::") || starts_with(name, "_gfortran_") || starts_with(name, "boost::"))
+    bare_name(function, &name);
+    static const char *const libraries[] = {"operator new", "std::",   "__gnu_cxx::", "__gnu_debug::", "_gfortran_",
+                                            "boost::",      "Eigen::", "Kokkos::",    "tbb::",         "oneapi::",
+                                            "thrust::",     "absl::",  "folly::",     "arma::",        "blaze::",
+                                            "xt::",         "blitz::", "eastl::",     "cub::",         "RAJA::",
+                                            "umpire::",     "hpx::",   "alloc::",     "core::",        "hashbrown::"};
+    for (size_t i = 0; i < sizeof libraries / sizeof *libraries; i++)
+        if (starts_with(name, libraries[i]))
+            return true;
+    return strstr(function, "::operator new");
+}
+
+bool wrapper_by_name(const char *function, const char *file)
+{
+    if (wrapper_of_library(function, file))
         return true;
-    if (strstr(function, "::operator new"))
+    const char *name;
+    size_t length = bare_name(function, &name);
+    if (of_class_template(name, length))
         return true;
     static const char *const whole[] = {"strdup",
                                         "strndup",
@@ -117,11 +188,44 @@ bool wrapper_by_name(const char *function, const char *file)
     return false;
 }
 
+bool wrapper_class(const char *function, char *text, size_t size)
+{
+    const char *name, *scope;
+    size_t length = bare_name(function, &name);
+    const char *last = last_part(name, length, &scope);
+    if (!last || (size_t)(last - 2 - name) >= size)
+        return false;
+    memcpy(text, name, (size_t)(last - 2 - name));
+    text[last - 2 - name] = '\0';
+    return true;
+}
+
+bool wrapper_is_class(const char *class, const char *name)
+{
+    const char *scope, *last = last_part(class, strlen(class), &scope);
+    last = last ? last : class;
+    size_t length = strlen(name);
+    return length && strcspn(last, "<") == length && strncmp(last, name, length) == 0;
+}
+
+bool wrapper_algorithm(const char *function, char *text, size_t size)
+{
+    const char *name, *scope;
+    size_t length = bare_name(function, &name);
+    const char *last = starts_with(name, "std::") ? last_part(name, length, &scope) : name;
+    if (!last || memchr(name, '<', (size_t)(last - name)) || !islower((unsigned char)*last) ||
+        starts_with(last, "operator") || starts_with(last, "make_") || (last == name && memchr(name, ':', length)))
+        return false;
+    size_t part = strcspn(last, "<(");
+    return part < size && snprintf(text, size, "%.*s", (int)part, last) > 0;
+}
+
 bool wrapper_by_module(const char *module)
 {
     static const char *const starts[] = {"libc.so",     "libc-2",      "ld-linux",    "ld-musl",     "libstdc++.so",
                                          "libc++.so",   "libc++abi",   "libpthread",  "libgcc_s",    "libgfortran.so",
-                                         "libjemalloc", "libtcmalloc", "libmimalloc", "libnumalens", "libquadmath.so"};
+                                         "libjemalloc", "libtcmalloc", "libmimalloc", "libnumalens", "libquadmath.so",
+                                         "libgomp.so",  "libomp.so",   "libiomp5.so"};
     for (size_t i = 0; i < sizeof starts / sizeof *starts; i++) {
         if (starts_with(module, starts[i]))
             return true;
@@ -149,24 +253,10 @@ bool wrapper_like_constructor(const char *function)
 {
     const char *name;
     size_t length = bare_name(function, &name);
-    /* Grid::Grid: the last two parts are the same word (template arguments aside). */
-    const char *last = NULL;
-    int angle = 0;
-    size_t scope = 0;
-    for (size_t i = 0; i + 1 < length; i++) {
-        angle += name[i] == '<' ? 1 : name[i] == '>' ? -1 : 0;
-        if (angle == 0 && name[i] == ':' && name[i + 1] == ':') {
-            if (last)
-                scope = (size_t)(last - name);
-            last = name + i + 2;
-        }
-    }
+    const char *scope, *last = last_part(name, length, &scope);
+    if (is_constructor(name, length))
+        return true;
     if (last) {
-        size_t part = strcspn(last, "<(");
-        if (part > (size_t)(name + length - last))
-            part = (size_t)(name + length - last);
-        if (strncmp(name + scope, last, part) == 0 && strchr("<:", name[scope + part]))
-            return true;
         length = (size_t)(name + length - last);
         name = last;
     }

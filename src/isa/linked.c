@@ -101,7 +101,7 @@ enum linked_stop linked_loop(struct linked *linked)
         uint64_t pc = linked->pc;
         if (linked->must_stop)
             return LINKED_ASKED;
-        if (linked->mode == LINKED_COUNTS && linked->left < 0)
+        if (linked->mode == LINKED_COUNTS && linked->remaining < 0)
             return LINKED_ENOUGH;
         if ((int64_t)pc < 0 || !linked->may_run(pc))
             return LINKED_ELSEWHERE;

@@ -85,7 +85,7 @@ struct linked {
     uint64_t pc, exit_link;  /* exit_link: 0, or what is to be linked to the block at pc */
     uint64_t exit_block;     /* LINKED_BLOCKS: the log is full, or enough was counted */
     uint64_t log, log_limit; /* where the next record goes; where the log is full */
-    int64_t left;            /* LINKED_COUNTS: accesses; negative: enough */
+    int64_t remaining;       /* LINKED_COUNTS: accesses; negative: enough */
 
     enum linked_mode mode;
     uint8_t *code, *writable; /* the same memory, mapped twice */
@@ -135,7 +135,7 @@ static inline uint64_t linked_empty(unsigned slot)
     return slot == 0 ? UINT64_MAX : 0;
 }
 
-/* Runs from the context on until `consume` or `left` says that it is enough; the context is where it ended. `thread` is the
+/* Runs from the context on until `consume` or `remaining` says that it is enough; the context is where it ended. `thread` is the
  * thread's step_stack: on x86-64 its engine, for its vector registers. False: no burst here. */
 bool linked_run(struct linked *linked, void *thread, ucontext_t *context);
 

@@ -2,7 +2,9 @@
 #include "machine/model.h"
 
 #include "base/mem.h"
+#include "base/order.h"
 #include "base/own_files.h"
+#include "machine/generic_models.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -32,10 +34,7 @@ static char *folder(struct error *err)
     return path;
 }
 
-static int by_name(const void *one, const void *other)
-{
-    return strcmp(*(char *const *)one, *(char *const *)other);
-}
+ORDER_BY(by_name, char *, strcmp(*a, *b))
 
 int model_names(struct model_names *names, struct error *err)
 {
@@ -97,13 +96,36 @@ static void refuse_name(const char *name, struct error *err)
     error_set(err, -ENOENT, "there is no machine '%.60s'; there are %s; or name a file (./my.machine)", name, list);
 }
 
+/* A program that uses the library is elsewhere than the models. */
+static struct model *built_in(const char *name)
+{
+    struct error ignored = {0};
+    static const char *const models[][2] = {
+        {"generic-2", GENERIC_2}, {"generic-4", GENERIC_4}, {"generic-8", GENERIC_8}};
+    for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
+        if (strcmp(name, models[i][0]) != 0)
+            continue;
+        FILE *in = fmemopen((void *)models[i][1], strlen(models[i][1]), "r");
+        struct model *machine = in ? model_read(in, name, &ignored) : NULL;
+        if (in)
+            fclose(in);
+        return machine;
+    }
+    return NULL;
+}
+
 struct model *model_find(const char *name, struct error *err)
 {
     if (strchr(name, '/') || has_suffix(name))
         return read_file(name, err);
-    char *path = folder(err);
-    if (!path)
-        return NULL;
+    struct error missing = {0};
+    char *path = folder(&missing);
+    if (!path) {
+        struct model *generic = built_in(name);
+        if (!generic)
+            error_set(err, missing.code, "%s", missing.text);
+        return generic;
+    }
     char *file = mem_format("%s/%s%s", path, name, SUFFIX);
     struct stat status;
     struct model *machine = NULL;

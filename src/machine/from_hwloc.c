@@ -3,6 +3,7 @@
 #include "machine/from_hwloc.h"
 
 #include "base/mem.h"
+#include "base/order.h"
 #include "topology/hwloc_file.h"
 
 #include <errno.h>
@@ -19,11 +20,7 @@ struct import {
     hwloc_obj_t nodes[MODEL_NODES];
 };
 
-static int by_number(const void *left, const void *right)
-{
-    const struct hwloc_obj *a = *(const hwloc_obj_t *)left, *b = *(const hwloc_obj_t *)right;
-    return a->os_index < b->os_index ? -1 : a->os_index > b->os_index;
-}
+ORDER_BY(by_number, hwloc_obj_t, ORDER((*a)->os_index, (*b)->os_index))
 
 static int find_nodes(struct import *import, struct error *err)
 {

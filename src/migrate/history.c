@@ -75,9 +75,7 @@ static void make_room(struct history *history, uint64_t interval)
     array_of(struct past) kept = {0};
     array_each (&history->processes, struct process_past, process) {
         struct map64 pages = {0};
-        for (size_t i = 0; i < process->pages.capacity; i++) {
-            if (process->pages.keys[i] == MAP64_EMPTY)
-                continue;
+        map64_each (&process->pages, i) {
             const struct past *past = &history->pasts.items[process->pages.values[i]];
             if (is_calm(past, interval))
                 continue;

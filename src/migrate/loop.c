@@ -1,9 +1,9 @@
 #include "migrate/loop.h"
 
 #include "base/array.h"
-#include "base/clock.h"
 #include "base/map64.h"
 #include "base/mem.h"
+#include "base/order.h"
 #include "migrate/policies/policy_machine.h"
 #include "capture/process/procfs.h"
 #include "migrate/worker.h"
@@ -181,11 +181,7 @@ void loop_event(struct loop *loop, const struct event *event)
     }
 }
 
-static int by_time(const void *a, const void *b)
-{
-    const struct event *one = a, *other = b;
-    return one->time < other->time ? -1 : one->time > other->time;
-}
+ORDER_BY(by_time, struct event, ORDER(a->time, b->time))
 
 /* Threads are assigned to a simulated machine in the order in which they began, and the first to touch a page is its home:
  * both need the order of time, which rings drained one after another do not have. */

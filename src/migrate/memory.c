@@ -61,9 +61,9 @@ static int call_kernel(struct batch *batch, uint32_t pid, int32_t *answers, stru
 {
     for (size_t i = 0; i < batch->count; i++)
         batch->status[i] = UNREPORTED;
-    long left =
+    long unmoved =
         syscall(SYS_move_pages, (pid_t)pid, batch->count, batch->pages, batch->nodes, batch->status, MPOL_MF_MOVE);
-    int cause = left < 0 ? errno : left > 0 ? EBUSY : 0;
+    int cause = unmoved < 0 ? errno : unmoved > 0 ? EBUSY : 0;
     if (cause && home_query((pid_t)pid, batch->pages, batch->count, batch->now, err) < 0)
         return err ? err->code : -cause;
     if (cause == ESRCH || cause == EINVAL || cause == EPERM)

@@ -2,6 +2,7 @@
 
 #include "base/array.h"
 #include "base/clock.h"
+#include "base/order.h"
 #include "capture/faults/thread_faults.h"
 #include "topology/home.h"
 
@@ -41,11 +42,7 @@ static void take(void *context, const struct event *event)
         loop_event(attached->loop, event);
 }
 
-static int by_tid(const void *a, const void *b)
-{
-    const struct known_thread *one = a, *other = b;
-    return one->tid < other->tid ? -1 : one->tid > other->tid;
-}
+ORDER_BY(by_tid, struct known_thread, ORDER(a->tid, b->tid))
 
 static struct known_thread *find_thread(struct attached *attached, uint32_t tid)
 {

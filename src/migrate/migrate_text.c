@@ -3,6 +3,7 @@
 #include "base/wilson.h"
 
 #include <inttypes.h>
+#include <math.h>
 
 static double share(uint64_t part, uint64_t whole)
 {
@@ -209,10 +210,7 @@ static void json_figures(struct json *json, const struct loop_interval *figures)
     json_number(json, "homeless_pages", figures->homeless);
     json_number(json, "home_known", figures->known);
     json_number(json, "remote", figures->remote);
-    if (figures->known)
-        json_real(json, "remote_ratio", share(figures->remote, figures->known), 4);
-    else
-        json_null(json, "remote_ratio");
+    json_real(json, "remote_ratio", figures->known ? share(figures->remote, figures->known) : NAN, 4);
     json_number(json, "requests", figures->requests);
     json_number(json, "moved", figures->moved.pages);
     json_number(json, "moved_bytes", figures->moved.bytes);
@@ -254,10 +252,7 @@ static void json_share(struct json *json, const char *which, const struct loop_s
     char name[32];
     for (unsigned i = 0; i < 3; i++) {
         snprintf(name, sizeof name, names[i], which);
-        if (part->known)
-            json_real(json, name, values[i], 4);
-        else
-            json_null(json, name);
+        json_real(json, name, part->known ? values[i] : NAN, 4);
     }
     snprintf(name, sizeof name, names[3], which);
     json_number(json, name, part->known);

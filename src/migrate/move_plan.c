@@ -2,6 +2,7 @@
 
 #include "base/array.h"
 #include "base/mem.h"
+#include "base/order.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -184,18 +185,15 @@ static void weigh_requests(struct making *making)
 
 /* --- neighbours --- */
 
-static int by_address(const void *a, const void *b)
-{
-    const struct extra *one = a, *other = b;
-    if (one->pid != other->pid)
-        return one->pid < other->pid ? -1 : 1;
-    return one->page < other->page ? -1 : one->page > other->page;
-}
+ORDER_BY(by_address, struct extra, ORDER(a->pid, b->pid) ?: ORDER(a->page, b->page))
 
-static void add_extra(struct making *making, uint64_t page, uint32_t pid, uint32_t to)
+/* False when there are more than can be looked at in an interval. */
+static bool add_extra(struct making *making, uint64_t page, uint32_t pid, uint32_t to)
 {
-    if (making->extras.count < 4 * making->limits->pages)
-        array_push(&making->extras, (struct extra){page, pid, to});
+    if (making->extras.count >= 4 * making->limits->pages)
+        return false;
+    array_push(&making->extras, (struct extra){page, pid, to});
+    return true;
 }
 
 /* Pages are in order, so those of the view around one are its neighbours in the list. */
@@ -211,16 +209,17 @@ static void find_around(struct making *making, const struct around *around, cons
         uint64_t addr = page->address + i * step;
         while (known < end && pages[known].address + pages[known].bytes <= addr)
             known++;
-        if (known == end || pages[known].address > addr)
-            add_extra(making, addr, page->pid, to);
+        if ((known == end || pages[known].address > addr) && !add_extra(making, addr, page->pid, to))
+            return;
     }
     known = around->page;
     for (uint64_t i = 1; i <= around->before && page->address - low >= i * step; i++) {
         uint64_t addr = page->address - i * step;
         while (known > process->first && pages[known].address > addr)
             known--;
-        if (pages[known].address > addr || pages[known].address + pages[known].bytes <= addr)
-            add_extra(making, addr, page->pid, to);
+        if ((pages[known].address > addr || pages[known].address + pages[known].bytes <= addr) &&
+            !add_extra(making, addr, page->pid, to))
+            return;
     }
 }
 
@@ -232,8 +231,7 @@ static void find_extras(struct making *making)
         const struct nlens_policy_page *page = &survey->pages[around->page];
         if (page->pid != process->pid)
             process = survey_process_of(survey, page->pid);
-        if (!(page->flags & NLENS_PAGE_HUGE)) /* else its neighbours are in it */
-            find_around(making, around, process);
+        find_around(making, around, process);
     }
     array_sort(&making->extras, by_address);
 }
@@ -244,18 +242,21 @@ static void weigh_extras(struct making *making, const struct survey_process *pro
 {
     uint64_t *pages = mem_alloc(count * sizeof *pages);
     int32_t *homes = mem_alloc(count * sizeof *homes);
+    bool *huge = mem_zalloc(count * sizeof *huge);
     struct error ignored;
     for (size_t i = 0; i < count; i++)
         pages[i] = extras[i].page;
+    if (process->ranges.huge_bytes)
+        ranges_huge(&process->ranges, process->pid, pages, count, huge);
     if (!process->ended && memory->locate(memory->context, process->pid, pages, count, homes, &ignored) == 0) {
         for (size_t i = 0; i < count; i++) {
             bool twice = i + 1 < count && pages[i + 1] == pages[i];
-            if (twice || homes[i] < 0 || (uint32_t)homes[i] == extras[i].to)
-                continue; /* not there, or where it should be: nobody asked for it by name */
-            if (may_go(making, process, pages[i], extras[i].to) &&
-                has_room(making, extras[i].to, making->machine->page_bytes))
+            uint64_t bytes = huge[i] ? process->ranges.huge_bytes : making->machine->page_bytes;
+            if (twice || homes[i] < 0 || (uint32_t)homes[i] == extras[i].to || pages[i] % bytes)
+                continue; /* not there, where it should be, or inside a huge page: nobody asked for it by name */
+            if (may_go(making, process, pages[i], extras[i].to) && has_room(making, extras[i].to, bytes))
                 array_push(making->plan, (struct plan_move){.page = pages[i],
-                                                            .bytes = making->machine->page_bytes,
+                                                            .bytes = bytes,
                                                             .pid = process->pid,
                                                             .from = (uint32_t)homes[i],
                                                             .to = extras[i].to});
@@ -263,6 +264,7 @@ static void weigh_extras(struct making *making, const struct survey_process *pro
     }
     free(pages);
     free(homes);
+    free(huge);
 }
 
 static void add_neighbours(struct making *making, const struct memory *memory)

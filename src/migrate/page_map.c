@@ -5,6 +5,7 @@
 #include "base/array.h"
 #include "base/map64.h"
 #include "base/mem.h"
+#include "base/order.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -127,11 +128,7 @@ void page_map_add(struct page_map *map, const struct page_access *access)
     }
 }
 
-static int by_pid(const void *a, const void *b)
-{
-    uint32_t one = *(const uint32_t *)a, other = *(const uint32_t *)b;
-    return one < other ? -1 : one > other;
-}
+ORDER_BY(by_pid, uint32_t, ORDER(*a, *b))
 
 /* Numbers processes by their pids, so that the order of pages is the same in every interval. */
 static void order_processes(struct page_map *map)

@@ -3,6 +3,7 @@
 
 #include "analysis/traffic/traffic.h"
 #include "page/encode.h"
+#include "page/parts/comparison.h"
 #include "page/parts/gather.h"
 #include "page/parts/parts.h"
 #include "page/parts/put.h"
@@ -35,7 +36,12 @@ static int page_begin(struct page *page, const struct page_run *run, struct erro
     parts->facts = page->facts;
     parts->findings = page->findings;
     parts->traffic = rows_traffic(run->flow, run->view);
-    return gather_wait(&page->gather, err);
+    int failed = gather_chains(&page->gather, parts, err);
+    if (failed == 0)
+        failed = gather_wait(&page->gather, err);
+    if (failed == 0)
+        failed = types_begin(parts, err);
+    return failed || !run->comparison ? failed : comparison_take(run->comparison, parts, err);
 }
 
 static void page_end(struct page *page)
@@ -47,6 +53,7 @@ static void page_end(struct page *page)
     if (page->findings)
         findings_free(page->findings);
     facts_free(page->facts);
+    types_end(&page->parts);
     traffic_free(page->parts.traffic);
 }
 
@@ -77,8 +84,12 @@ static int page_assemble(struct page *page, struct container_bytes *bytes, struc
     run_put(parts, json);
     latencies_put(gather->latencies, json);
     verdicts_put(parts, json);
+    if (parts->run->comparison)
+        comparison_put(parts->run->comparison, json);
     tables_put(parts, json);
+    sources_put(parts, json);
     things_put(parts, gather->series, gather->virtual.map, json);
+    types_put(parts, json);
     put_phases(parts->flow, gather->phases, json);
     json_array(json, "maps");
     shown_map_put(&gather->virtual, &parts->objects, container);

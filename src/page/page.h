@@ -15,6 +15,7 @@ struct page_run {
     const struct view_options *view; /* path, damage and ending of the recording */
     const char *label;               /* what the page calls it */
     bool live;                       /* served: windows can be asked for */
+    struct comparison *comparison;   /* with the page's other run: page_write's own; or NULL */
 };
 
 /* 0, or negative with `err` in a build without node: it has no page. */

@@ -3,6 +3,7 @@
 #include "base/replace.h"
 #include "page/encode.h"
 #include "page/page.h"
+#include "page/parts/comparison.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -65,15 +66,20 @@ static int fill(FILE *out, const void *context, struct error *err)
 int page_write(const char *path, const struct page_run *runs, unsigned count, struct error *err)
 {
     struct filled filled = {.count = count};
+    struct comparison comparison = {0};
     int failed = count > MOST_RUNS ? error_set(err, -E2BIG, "a page holds two runs at most")
                                    : template_find(&filled.template, err);
     size_t room = PAGE_BYTES - filled.template.before_size - filled.template.after_size;
-    for (unsigned i = 0; failed == 0 && i < count; i++)
-        failed = page_packed(&runs[i], room / count, &filled.runs[i], err);
+    for (unsigned i = 0; failed == 0 && i < count; i++) {
+        struct page_run run = runs[i];
+        run.comparison = count > 1 ? &comparison : NULL;
+        failed = page_packed(&run, room / count, &filled.runs[i], err);
+    }
     if (failed == 0)
         failed = replace_file(path, REPLACE_FOR_OWNER, fill, &filled, err);
     for (unsigned i = 0; i < MOST_RUNS; i++)
         free(filled.runs[i].data);
+    comparison_free(&comparison);
     return failed;
 }
 

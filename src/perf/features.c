@@ -14,7 +14,6 @@ enum {
     FEATURE_COMMAND = 11,
     FEATURE_EVENT_DESC = 12,
     FEATURE_NUMA_TOPOLOGY = 14,
-    FEATURE_CLOCK_DATA = 29,
     MAX_NODES = 1024,
     MISC_BUILD_ID_SIZE = 1 << 15,
 };
@@ -84,19 +83,6 @@ static void read_nodes(struct perf_features *features, struct perf_walk *walk)
     features->facts.node_count = features->nodes.count;
 }
 
-static void read_clock(struct perf_features *features, struct perf_walk *walk)
-{
-    if (perf_walk32(walk) != 1)
-        return;
-    perf_walk32(walk); /* which clock the times are of */
-    uint64_t wall = perf_walk64(walk), time = perf_walk64(walk);
-    if (walk->short_of)
-        return;
-    features->facts.clock_known = true;
-    features->facts.wall_ns = wall;
-    features->facts.clock_ns = time;
-}
-
 static void read_build_ids(struct perf_features *features, struct perf_walk *walk)
 {
     while (walk->end - walk->at >= (ptrdiff_t)sizeof(struct perf_event_header)) {
@@ -157,9 +143,6 @@ void perf_features_read(struct perf_features *features, struct perf_events *even
         break;
     case FEATURE_NUMA_TOPOLOGY:
         read_nodes(features, &walk);
-        break;
-    case FEATURE_CLOCK_DATA:
-        read_clock(features, &walk);
         break;
     default:
         break;

@@ -26,8 +26,6 @@ struct perf_file_facts { /* header features; "" and 0 where missing */
     uint32_t cpus_available;
     const struct perf_file_node *nodes;
     size_t node_count;
-    bool clock_known;
-    uint64_t wall_ns, clock_ns; /* the same moment on two clocks, with CLOCK_DATA */
 };
 
 struct perf_file_record {

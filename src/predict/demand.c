@@ -4,6 +4,8 @@
  * Slices next to each other in which the same threads run are one phase. */
 #include "predict/demand.h"
 
+#include "analysis/problems/balance_waits.h"
+#include "analysis/thresholds.h"
 #include "analysis/traffic/traffic.h"
 #include "base/map64.h"
 #include "base/strtab.h"
@@ -15,13 +17,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { SLICES = 64, BURSTS_IN_SLICE = 8, PARTS = 256, BURSTS_IN_PART = 16 };
-
-/* What reuse times are off by beside sampling: docs/performance.md, kernels with counts of their own. */
-static const double off_by = 0.1;
-
-/* Of memory's latency: what is faster did not come from there. */
-static const double from_memory = 0.65;
+enum { SLICES = 64, PARTS = 256 };
 
 struct maker {
     const struct flow *flow;
@@ -31,6 +27,8 @@ struct maker {
     uint32_t *burst_of;  /* of a flow's thread: how many bursts it had up to here */
     uint32_t slices;
     uint32_t *bursts;                     /* slices * threads */
+    uint32_t *spun;                       /* likewise, of those: at a barrier */
+    struct map64 barriers;                /* call chains, for waits_spinning */
     uint32_t *phase_of;                   /* of a thread in a slice, likewise */
     uint32_t *met;                        /* bursts with an access of a flow's object */
     uint64_t *met_last;                   /* the thread and number of the last one */
@@ -56,31 +54,25 @@ static int refuse(const struct traffic *traffic, struct error *err)
                          "the recording has no memory traffic: nothing was sampled; record it with: numalens record -- "
                          "PROGRAM");
     if (traffic->too_few || traffic->seconds <= 0 || !traffic->all.is_rated)
-        return error_set(err, -ENODATA, "only %llu long bursts, and %u are needed to know the traffic; record longer",
-                         (unsigned long long)traffic->bursts, traffic_rules.bursts);
+        return error_set(err, -ENODATA, "only %llu long bursts, and %.0f are needed to know the traffic; record longer",
+                         (unsigned long long)traffic->bursts, thresholds.long_bursts);
     return 0;
 }
 
 static double error_of(const struct traffic *traffic)
 {
     double total = traffic_total(&traffic->all);
-    return off_by + (total > 0 ? 2 * traffic->all.error / total : 0);
+    return thresholds.off_by + (total > 0 ? 2 * traffic->all.error / total : 0);
 }
 
 /* The last cache's latency is often not known: others' work pushes lines out of it. */
 static uint32_t slow_from(const struct flow *flow)
 {
     const struct calibration *calibration = flow_calibration(flow);
-    double nearest = 0;
     if (!calibration || !calibration_shows(calibration))
         return 0;
-    uint32_t beyond = calibration_beyond_caches(calibration);
-    for (uint32_t i = 0; i < calibration->node_count; i++) {
-        double memory = calibration_memory(calibration, (int)i, (int)i);
-        nearest = memory > 0 && (nearest <= 0 || memory < nearest) ? memory : nearest;
-    }
-    uint32_t least = (uint32_t)(nearest * from_memory);
-    return beyond > least ? beyond : least;
+    uint32_t beyond = calibration_beyond_caches(calibration), usual = (uint32_t)thresholds.slow_usual;
+    return beyond > usual ? beyond : usual;
 }
 
 static bool waited(const struct maker *maker, const struct flow_access *access)
@@ -119,9 +111,10 @@ static void choose_slices(struct maker *maker)
     uint64_t bursts = 0;
     array_each (&maker->traffic->threads, const struct traffic_thread, row)
         bursts += row->bursts;
-    uint64_t slices = bursts / (BURSTS_IN_SLICE * (threads ? threads : 1));
+    uint64_t slices = (uint64_t)((double)bursts / (thresholds.bursts * (double)(threads ? threads : 1)));
     maker->slices = slices < 1 ? 1 : slices > SLICES ? SLICES : (uint32_t)slices;
     maker->bursts = mem_zalloc(((size_t)maker->slices * threads + 1) * sizeof *maker->bursts);
+    maker->spun = mem_zalloc(((size_t)maker->slices * threads + 1) * sizeof *maker->spun);
 }
 
 static uint32_t row_of(const struct maker *maker, uint32_t object)
@@ -138,8 +131,10 @@ static void count_access(void *context, const struct flow_access *access)
         return;
     uint32_t thread = maker->thread_of[access->thread];
     if (access->flags & SAMPLE_FIRST) {
+        size_t at = (size_t)slice_of(maker, access->time) * maker->demand->threads.count + thread;
         maker->burst_of[access->thread]++;
-        maker->bursts[(size_t)slice_of(maker, access->time) * maker->demand->threads.count + thread]++;
+        maker->bursts[at]++;
+        maker->spun[at] += waits_spinning(maker->flow, &maker->barriers, access->thread, access->stack);
     }
     uint32_t row = row_of(maker, access->object);
     if (row == DEMAND_NONE)
@@ -191,7 +186,7 @@ static void make_phases(struct maker *maker)
     maker->phase_of = mem_zalloc(((size_t)maker->slices * threads + 1) * sizeof *maker->phase_of);
     demand->cpu_s = mem_zalloc(((size_t)maker->slices * threads + 1) * sizeof *demand->cpu_s);
     for (uint32_t slice = 0; slice < maker->slices; slice++) {
-        const uint32_t *bursts = maker->bursts + (size_t)slice * threads;
+        const uint32_t *bursts = maker->bursts + (size_t)slice * threads, *spun = maker->spun + (size_t)slice * threads;
         bool change = is_change(maker, slice);
         if (nobody(bursts, threads))
             continue; /* waiting for something else than memory */
@@ -203,8 +198,9 @@ static void make_phases(struct maker *maker)
             bool begins = change && !before[thread]; /* it belongs to the next phase */
             uint32_t phase = demand->phase_count - 1 + begins;
             maker->phase_of[slice * threads + thread] = phase;
-            if (bursts[thread])
-                demand->cpu_s[phase * threads + thread] += row->user_s * bursts[thread] / (double)row->bursts;
+            if (bursts[thread]) /* on a quicker or slower machine it would spin for another time */
+                demand->cpu_s[phase * threads + thread] +=
+                    row->user_s * (bursts[thread] - spun[thread]) / (double)row->bursts;
         }
     }
 }
@@ -251,7 +247,7 @@ static void number_objects(struct maker *maker)
             *group = maker->demand->object_count++;
         maker->demand->number_of[object] = *group;
         uint64_t pages = flow_object_copy(maker->flow, object).size / PAGE_UNIT,
-                 parts = maker->met[object] / BURSTS_IN_PART;
+                 parts = (uint64_t)(maker->met[object] / thresholds.bursts);
         parts = parts > PARTS ? PARTS : parts;
         parts = parts > pages ? pages : parts;
         maker->parts[object] = parts ? (uint32_t)parts : 1;
@@ -378,6 +374,8 @@ struct demand *demand_make(const struct flow *flow, const struct traffic *traffi
     free(maker.thread_of);
     free(maker.burst_of);
     free(maker.bursts);
+    free(maker.spun);
+    map64_free(&maker.barriers);
     free(maker.phase_of);
     free(maker.met);
     free(maker.met_last);

@@ -74,7 +74,7 @@ static bool has_enough(const struct share_user *user, double level)
 void share_bandwidth(const struct share_machine *machine, struct share_user *users, uint32_t count)
 {
     const double same = 1 + 1e-9; /* what differs by less stops together */
-    uint32_t resources = machine->node_count * (1 + machine->node_count), left = 0;
+    uint32_t resources = machine->node_count * (1 + machine->node_count), remaining = 0;
     struct resource *all = mem_zalloc(resources * sizeof *all);
     bool *rising = mem_zalloc((count + 1) * sizeof *rising);
     for (uint32_t i = 0; i < resources; i++)
@@ -85,11 +85,11 @@ void share_bandwidth(const struct share_machine *machine, struct share_user *use
         users[i].full = SHARE_NOTHING;
         if (rising[i])
             add_use(machine, all, &users[i], 1, 0);
-        left += rising[i];
+        remaining += rising[i];
     }
-    while (left > 0) {
+    while (remaining > 0) {
         double level = full_level(all, resources) * same;
-        uint32_t before = left;
+        uint32_t before = remaining;
         bool enough = false;
         for (uint32_t i = 0; i < count; i++)
             enough |= rising[i] && has_enough(&users[i], level);
@@ -102,9 +102,9 @@ void share_bandwidth(const struct share_machine *machine, struct share_user *use
             users[i].rate = enough ? users[i].limit : level;
             add_use(machine, all, &users[i], -1, users[i].rate);
             rising[i] = false;
-            left--;
+            remaining--;
         }
-        if (left == before)
+        if (remaining == before)
             break; /* cannot be: whoever rises uses something, or has its limit */
     }
     free(all);

@@ -1,13 +1,12 @@
 /* See gain.h. */
 #include "predict/gain.h"
 
+#include "analysis/thresholds.h"
 #include "machine/model.h"
 
 #include <ctype.h>
 #include <math.h>
 #include <string.h>
-
-const double clearly_less = 0.9;
 
 enum { PREDICTED = 32, NAMED = 3 }; /* findings that are predicted, worst first; objects that the first line names */
 
@@ -18,6 +17,7 @@ static bool placing_of(enum action action, enum placing *placement)
     case ACTION_ALLOCATE_NEAR:
     case ACTION_FIRST_TOUCH:
     case ACTION_SEPARATE_PAGES:
+    case ACTION_RUNTIME_OPTION:
         *placement = PLACING_USERS;
         return true;
     case ACTION_MIGRATE:
@@ -59,16 +59,24 @@ static bool plan_of(const struct demand *demand, const struct finding *finding, 
     return plan->object != DEMAND_NONE;
 }
 
-/* "Memory of node 0 is asked for 67% of what it can deliver instead of 267%": of what is asked for most, then and now. */
+const char *gain_where(struct findings *findings, const struct capacity *capacity)
+{
+    const struct topology *topology = flow_topology(findings->facts->flow);
+    struct limit limit = capacity->where;
+    char text[LIMIT_TEXT];
+    limit.from = (uint32_t)topology->nodes[limit.from].os_index;
+    limit.to = (uint32_t)topology->nodes[limit.to].os_index;
+    return findings_text(findings, "%s", limit_text(&limit, text));
+}
+
+/* "Memory of node 0 is asked for 0.7 times what it can deliver instead of 2.7": of what is asked for most, then and now. */
 static const char *gain_text(struct findings *findings, const struct capacity *as_is, const struct capacity *then)
 {
-    char where[LIMIT_TEXT];
-    if (capacity_grade(as_is) == GRADE_UNDER || capacity_ratio(then) > clearly_less * capacity_ratio(as_is))
+    if (capacity_grade(as_is) == GRADE_UNDER || capacity_ratio(then) > (1 - thresholds.off_by) * capacity_ratio(as_is))
         return NULL;
-    limit_text(then->can > 0 ? &then->where : &as_is->where, where);
-    where[0] = (char)toupper((unsigned char)where[0]);
-    return findings_text(findings, "%s is asked for %.0f%% of what it can deliver instead of %.0f%%", where,
-                         100 * capacity_ratio(then), 100 * capacity_ratio(as_is));
+    const char *where = gain_where(findings, then->can > 0 ? then : as_is);
+    return findings_text(findings, "%c%s is asked for %.1f times what it can deliver instead of %.1f",
+                         toupper((unsigned char)*where), where + 1, capacity_ratio(then), capacity_ratio(as_is));
 }
 
 /* As printed, in tenths of what there is now: by how much less is asked for. */
@@ -174,6 +182,28 @@ void gain_predict(struct findings *findings, const struct model *machine, const 
     advise(gains, machine, demand, singles, count);
 }
 
+/* What following a finding's first advice wins: of run time, or of what is asked for, whichever is more. */
+static double worth(const struct finding *finding, const struct capacity *as_is, bool relief)
+{
+    double less = 0;
+    if (relief && finding->then.can > 0 && as_is->can > 0)
+        less = 1 - finding->then.asked / finding->then.can / capacity_ratio(as_is);
+    return fmax(finding->lost_time_share, less);
+}
+
+void gain_drop_small(struct findings *findings, const struct capacity *as_is, bool relief)
+{
+    double sums[ACTIONS] = {0};
+    if (!findings->facts->timed)
+        return; /* what it would win is not known */
+    array_each (&findings->items, const struct finding, finding)
+        if (finding->advice.count)
+            sums[finding->advice.items[0].action] += worth(finding, as_is, relief);
+    array_each (&findings->items, struct finding, finding)
+        if (finding->advice.count && sums[finding->advice.items[0].action] < thresholds.worth_changing)
+            finding->advice.count = finding->against.count = 0;
+}
+
 void gains_free(struct gains *gains)
 {
     free(gains->by_object);
@@ -182,8 +212,7 @@ void gains_free(struct gains *gains)
 /* Whether a finding's object has a good part of all remote bytes: a tenth. */
 static bool counts(const double *remote, uint32_t object, double all)
 {
-    const double good_part = 0.1;
-    return remote[object] > 0 && remote[object] >= good_part * all;
+    return remote[object] > 0 && remote[object] >= thresholds.part * all;
 }
 
 const char *gain_causes(struct findings *findings, const struct demand *demand)

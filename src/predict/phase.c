@@ -4,6 +4,7 @@
  * its bytes goes on at the same time, so it takes longer only when its bytes take longer than that. */
 #include "predict/phase.h"
 
+#include "analysis/thresholds.h"
 #include "machine/model.h"
 #include "predict/fair_share.h"
 
@@ -29,12 +30,12 @@ struct race {
     double *crowd;  /* threads for each CPU of a node, at least 1 */
 };
 
-/* Writing takes more of the bandwidth than reading. `mixed` is of one write for each read. */
-static double write_factor(const struct phase *phase)
+/* `mixed` is of one write for each read. */
+double write_factor(const struct model *machine, double written, double total, enum assumption assumption)
 {
-    static const double unknown[ASSUMPTIONS] = {[ASSUME_LIKELY] = 1, [ASSUME_BEST] = 1, [ASSUME_WORST] = 0.8};
-    double mixed = phase->machine->mixed > 0 ? phase->machine->mixed : unknown[phase->assumption];
-    double share = phase->total > 0 ? 2 * phase->written / phase->total : 0;
+    double unknown = assumption == ASSUME_WORST ? 1 - 2 * thresholds.off_by : 1;
+    double mixed = machine->mixed > 0 ? machine->mixed : unknown;
+    double share = total > 0 ? 2 * written / total : 0;
     return 1 - (1 - mixed) * (share < 1 ? share : 1);
 }
 
@@ -42,7 +43,7 @@ static void race_new(struct race *race, struct phase *phase)
 {
     const struct model *machine = phase->machine;
     uint32_t nodes = machine->node_count;
-    double factor = write_factor(phase) * 1e9;
+    double factor = write_factor(machine, phase->written, phase->total, phase->assumption) * 1e9;
     *race = (struct race){.phase = phase,
                           .machine = {.node_count = nodes,
                                       .memory = mem_zalloc(nodes * sizeof(double)),

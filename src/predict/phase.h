@@ -24,5 +24,11 @@ struct phase {
     struct limit limit;            /* set by phase_run */
 };
 
+/* One core's bytes per second from its own node: as the model says, else so many lines under way at once. */
+double core_rate(const struct model *machine, uint32_t node, enum assumption assumption);
+
+/* Of what memory can deliver of reading alone, what it can where so much of `total` is written. */
+double write_factor(const struct model *machine, double written, double total, enum assumption assumption);
+
 /* Seconds until the last thread is done. */
 double phase_run(struct phase *phase);

@@ -3,6 +3,7 @@
  * Phase by phase: what its cells ask of each node under the placement is summed up by thread (gather), once; then, under each
  * assumption, threads run side by side until the last one is done (phase_run), and latencies rise with the use of memory, which is repeated a few times
  * because use depends on how fast the threads are. */
+#include "analysis/thresholds.h"
 #include "base/units.h"
 #include "predict/phase.h"
 
@@ -14,10 +15,11 @@
 #include <stdio.h>
 #include <string.h>
 
-/* One core's bytes per second from its own node: as the model says, else so many lines under way at once. */
-static double core_rate(const struct model *machine, uint32_t node, enum assumption assumption)
+double core_rate(const struct model *machine, uint32_t node, enum assumption assumption)
 {
-    static const double lines[ASSUMPTIONS] = {[ASSUME_LIKELY] = 16, [ASSUME_BEST] = 32, [ASSUME_WORST] = 10};
+    const double lines[ASSUMPTIONS] = {[ASSUME_LIKELY] = thresholds.core_lines,
+                                       [ASSUME_BEST] = 2 * thresholds.core_lines,
+                                       [ASSUME_WORST] = thresholds.core_lines / 2};
     if (machine->core > 0)
         return machine->core * 1e9;
     return lines[assumption] * CACHE_LINE / machine->latency[node * machine->node_count + node] * 1e9;
@@ -142,7 +144,7 @@ static void fill_thread(struct phase *phase, const struct demand *demand, const 
         phase->bytes[(size_t)number * nodes + node] /= thread->bytes;
 }
 
-struct tally { /* likely time by what limits it */
+struct limit_times { /* likely time by what limits it */
     array_of(struct {
         struct limit limit;
         double time_s;
@@ -158,7 +160,7 @@ static bool same_limit(const struct limit *a, const struct limit *b)
     return a->kind == LIMIT_LINK ? a->from == b->from && a->to == b->to : a->tid == b->tid;
 }
 
-static void tally_add(struct tally *tally, const struct limit *limit, double time_s)
+static void tally_add(struct limit_times *tally, const struct limit *limit, double time_s)
 {
     for (size_t i = 0; i < tally->rows.count; i++) {
         if (same_limit(&tally->rows.items[i].limit, limit)) {
@@ -171,7 +173,7 @@ static void tally_add(struct tally *tally, const struct limit *limit, double tim
     tally->rows.items[tally->rows.count++].time_s = time_s;
 }
 
-static struct limit tally_most(const struct tally *tally)
+static struct limit tally_most(const struct limit_times *tally)
 {
     struct limit limit = {.kind = LIMIT_COMPUTE};
     double most = -1;
@@ -189,7 +191,7 @@ static struct prediction predict_as(const struct model *machine, const struct de
     struct prediction prediction = {0};
     struct placer *placer = placer_new(demand, plan);
     struct phase phase;
-    struct tally tally = {0};
+    struct limit_times tally = {0};
     struct sums sums = {.places = demand->node_count + 2};
     double total = 0, remote = 0;
     size_t at = 0;
@@ -251,8 +253,7 @@ struct prediction predict(const struct model *machine, const struct demand *dema
 /* A tenth of what a placement costs: what a model's figures, and their use here, may be off by. */
 static double widen(double factor, bool up)
 {
-    const double off_by = 0.1;
-    return 1 + (factor - 1) * (up == (factor > 1) ? 1 + off_by : 1 - off_by);
+    return 1 + (factor - 1) * (up == (factor > 1) ? 1 + thresholds.off_by : 1 - thresholds.off_by);
 }
 
 struct factor prediction_factor(const struct prediction *slow, const struct prediction *fast)

@@ -18,6 +18,7 @@ enum placing {
 /* A placement of a part of the memory; the rest is as it is. */
 struct plan {
     enum placing placement;
+    bool all_cpus;   /* where several threads run, each node has as many as CPUs, each like those that it has */
     bool one_object; /* only `object`, a number of the demand */
     uint32_t object;
     bool one_node; /* only what is on node `home` */

@@ -67,7 +67,7 @@ static struct model *measured(const struct trace_session *session, const struct 
     free(model->title);
     model->title = mem_format("latency as measured and bandwidth of %s", model->name);
     free(model->name);
-    model->name = mem_strdup("this machine");
+    model->name = mem_strdup(MACHINE_HERE);
     model->cpus_per_node = topology->cpu_count / nodes ? topology->cpu_count / nodes : 1;
     take_caches(model, calibration);
     calibration_free(calibration);
@@ -91,7 +91,7 @@ struct model *recorded_machine(const struct trace_session *session, const struct
     return topology->simulated ? generic(topology->node_count) : session ? measured(session, topology) : NULL;
 }
 
-double machine_cache(const struct model *machine, const struct flow *flow)
+double machine_cache(const struct model *machine, const struct flow *flow, bool all_cpus)
 {
     double own = 0, shared = 0;
     uint32_t cores = 0;
@@ -104,5 +104,7 @@ double machine_cache(const struct model *machine, const struct flow *flow)
             cores = cache->cores;
         }
     }
+    if (all_cpus && cores)
+        return own + shared / cores;
     return own + shared > 0 ? traffic_cache(flow, own, shared, cores) : 0;
 }

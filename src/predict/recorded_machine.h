@@ -1,11 +1,15 @@
 /* predict/recorded_machine.h - the machine that a recording is judged on where none is named. */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct model;
 struct topology;
 struct trace_session;
+
+/* The name of a model of the machine that it was recorded on. */
+#define MACHINE_HERE "this machine"
 
 enum machine_from {
     MACHINE_NAMED,
@@ -20,4 +24,4 @@ struct model *recorded_machine(const struct trace_session *session, const struct
 
 /* What a thread of the flow has of this machine's caches, in bytes; 0: its model does not say. */
 struct flow;
-double machine_cache(const struct model *machine, const struct flow *flow);
+double machine_cache(const struct model *machine, const struct flow *flow, bool all_cpus);

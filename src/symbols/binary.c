@@ -2,9 +2,11 @@
 
 #include "base/mem.h"
 #include "base/units.h"
+#include "symbols/cut_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
@@ -51,22 +53,45 @@ static struct binary *refuse(struct binary *binary, char **why, char *text)
     return NULL;
 }
 
+/* Opening a device may do something: what kind of file it is is asked of one that is not open for reading yet, and that one is opened. */
+static int open_regular(const char *path)
+{
+    struct stat status;
+    char same[32];
+    int found = open(path, O_PATH | O_CLOEXEC), fd = -1;
+    if (found < 0 || fstat(found, &status) != 0)
+        return -1;
+    snprintf(same, sizeof same, "/proc/self/fd/%d", found);
+    errno = 0;
+    if (S_ISREG(status.st_mode)) {
+        fd = open(same, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+        if (fd < 0 && errno == ENOENT) /* no /proc here */
+            fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    }
+    int cause = errno;
+    close(found);
+    errno = cause;
+    return fd;
+}
+
 struct binary *binary_open(const char *path, char **why)
 {
     elf_version(EV_CURRENT);
     struct binary *binary = mem_zalloc(sizeof *binary);
-    binary->fd = -1;
+    binary->fd = binary->watched = -1;
     if (strcmp(path, "[vdso]") == 0) {
         binary->elf = open_vdso();
     } else {
-        /* Mapped files can be devices and pipes too: never wait for one. */
-        binary->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-        struct stat status;
-        if (binary->fd < 0 || fstat(binary->fd, &status) != 0)
-            return refuse(binary, why, mem_format("cannot be read: %s", strerror(errno)));
-        if (!S_ISREG(status.st_mode))
-            return refuse(binary, why, mem_strdup("is not a regular file"));
+        binary->fd = open_regular(path);
+        if (binary->fd < 0)
+            return refuse(binary, why,
+                          errno ? mem_format("cannot be read: %s", strerror(errno))
+                                : mem_strdup("is not a regular file"));
+        binary->watched = cut_file_watch();
         binary->elf = elf_begin(binary->fd, ELF_C_READ_MMAP, NULL);
+        size_t bytes = 0;
+        const void *start = binary->elf ? elf_rawfile(binary->elf, &bytes) : NULL;
+        cut_file_mapped(binary->watched, start, bytes);
     }
     if (!binary->elf)
         return refuse(binary, why, mem_format("cannot be read as ELF: %s", elf_errmsg(-1)));
@@ -85,6 +110,7 @@ void binary_close(struct binary *binary)
         return;
     if (binary->elf)
         elf_end(binary->elf);
+    cut_file_forget(binary->watched);
     if (binary->fd >= 0)
         close(binary->fd);
     free(binary);
@@ -122,11 +148,19 @@ bool binary_has_dwarf(const struct binary *binary)
            (binary_section(binary, ".zdebug_info", &header) && header.sh_type != SHT_NOBITS);
 }
 
+/* No more than the file has room for: where there are many, their number is in a section's header, and libelf believes it. */
+static size_t segment_count(const struct binary *binary)
+{
+    size_t count = 0, bytes = 0;
+    elf_getphdrnum(binary->elf, &count);
+    elf_rawfile(binary->elf, &bytes);
+    return count < bytes / sizeof(Elf32_Phdr) ? count : bytes / sizeof(Elf32_Phdr);
+}
+
 bool binary_address_of_offset(const struct binary *binary, uint64_t offset, uint64_t *addr)
 {
-    size_t count = 0;
+    size_t count = segment_count(binary);
     GElf_Phdr segment;
-    elf_getphdrnum(binary->elf, &count);
     for (size_t i = 0; i < count; i++) {
         if (!gelf_getphdr(binary->elf, (int)i, &segment) || segment.p_type != PT_LOAD)
             continue;
@@ -141,11 +175,10 @@ bool binary_address_of_offset(const struct binary *binary, uint64_t offset, uint
 
 bool binary_extent(const struct binary *binary, uint64_t *low, uint64_t *high)
 {
-    size_t count = 0;
+    size_t count = segment_count(binary);
     GElf_Phdr segment;
     *low = UINT64_MAX;
     *high = 0;
-    elf_getphdrnum(binary->elf, &count);
     for (size_t i = 0; i < count; i++) {
         if (!gelf_getphdr(binary->elf, (int)i, &segment) || segment.p_type != PT_LOAD)
             continue;
@@ -155,4 +188,22 @@ bool binary_extent(const struct binary *binary, uint64_t *low, uint64_t *high)
         *high = end > *high ? end : *high;
     }
     return *low < *high;
+}
+
+bool binary_code_start(const struct binary *binary, uint64_t *addr)
+{
+    size_t count = segment_count(binary), loaded = 0;
+    GElf_Phdr segment;
+    GElf_Ehdr header;
+    for (size_t i = 0; i < count; i++) {
+        if (!gelf_getphdr(binary->elf, (int)i, &segment) || segment.p_type != PT_LOAD)
+            continue;
+        if (segment.p_flags & PF_X) {
+            bool fixed = loaded == 0 && gelf_getehdr(binary->elf, &header) && header.e_type == ET_EXEC;
+            *addr = fixed ? 0 : segment.p_vaddr / PAGE_UNIT * PAGE_UNIT;
+            return true;
+        }
+        loaded++;
+    }
+    return false;
 }

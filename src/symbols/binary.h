@@ -9,7 +9,8 @@
 enum { BUILD_ID_MOST = 64 };
 
 struct binary {
-    int fd; /* -1: an image in memory */
+    int fd;      /* -1: an image in memory */
+    int watched; /* cut_file.h */
     Elf *elf;
     size_t build_id_size; /* 0: it has none */
     uint8_t build_id[BUILD_ID_MOST];
@@ -33,6 +34,7 @@ Elf_Data *binary_section_data(const struct binary *binary, const char *name, GEl
 /* By the segments that get loaded: see symbols.h. */
 bool binary_address_of_offset(const struct binary *binary, uint64_t offset, uint64_t *addr);
 bool binary_extent(const struct binary *binary, uint64_t *low, uint64_t *high);
+bool binary_code_start(const struct binary *binary, uint64_t *addr); /* see search.h */
 
 bool binary_has_dwarf(const struct binary *binary);
 

@@ -19,6 +19,13 @@ void debuginfo_close(struct debuginfo *info);
 size_t debuginfo_frames(struct debuginfo *info, uint64_t addr, struct symbol_frame *frames, size_t max,
                         uint64_t *entry);
 
+/* As symbols_variable and symbols_variable_of_type. */
+bool debuginfo_declared(struct debuginfo *info, uint64_t addr, size_t level, const char *expression,
+                        struct symbol_variable *variable);
+bool debuginfo_declared_as(struct debuginfo *info, uint64_t addr, size_t level, const char *type,
+                           struct symbol_variable *variable);
+void debuginfo_tidy_type(char *text); /* without allocators and the like: "std::vector<int>" */
+
 /* What is declared at exactly `addr`: fills name, file and line. False when nothing is. */
 bool debuginfo_variable(struct debuginfo *info, uint64_t addr, struct symbol_object *object);
 

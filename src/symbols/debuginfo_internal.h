@@ -6,12 +6,12 @@
 #include "symbols/debuginfo.h"
 #include "symbols/die.h"
 
-struct range {
+struct owned_range {
     uint64_t low, high;
     uint32_t owner; /* unit, function or inlined call */
 };
 
-typedef array_of(struct range) range_list;
+typedef array_of(struct owned_range) range_list;
 
 struct inlined_call {
     Dwarf_Die die;
@@ -33,8 +33,9 @@ struct function {
 };
 
 struct unit {
-    Dwarf_Die line_die; /* where the line table hangs */
-    Dwarf_Die die;      /* where the functions are: the same, but for split DWARF */
+    Dwarf_Die line_die;    /* where the line table hangs */
+    Dwarf_Die die;         /* where the functions are: the same, but for split DWARF */
+    const char *directory; /* where the compiler ran; NULL until asked for */
     bool functions_read;
     range_list function_ranges; /* sorted; owner: into debuginfo.functions */
 };
@@ -66,10 +67,13 @@ struct debuginfo {
     array_of(struct member) members;
     bool thread_locals_read;
     array_of(struct local_variable) thread_locals;
-    struct map64 scopes; /* entries without linkage name: offset -> interned "namespace::class::" */
+    struct map64 type_texts; /* entry of a type -> its text, interned */
+    struct map64 scopes;     /* entries without linkage name: offset -> interned "namespace::class::" */
 };
 
 #define NO_OFFSET UINT64_MAX
+
+void debuginfo_read_variables(struct debuginfo *info); /* once: `variables` and `members` */
 
 /* File and line of a declaration, where it has them. */
 void debuginfo_declaration(struct debuginfo *info, Dwarf_Die *die, struct symbol_object *object);
@@ -77,7 +81,7 @@ void debuginfo_declaration(struct debuginfo *info, Dwarf_Die *die, struct symbol
 void range_list_sort(range_list *list);
 
 /* The innermost range that covers `addr`, or NULL. */
-const struct range *range_list_find(const range_list *list, uint64_t addr);
+const struct owned_range *range_list_find(const range_list *list, uint64_t addr);
 
 /* The unit's functions, read on first call; and the one that covers `addr`, or NULL. */
 struct function *unit_function_at(struct debuginfo *info, uint32_t unit, uint64_t addr);

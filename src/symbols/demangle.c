@@ -5,6 +5,7 @@
 #include <ctype.h>
 #include <setjmp.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -59,6 +60,43 @@ static char *demangle_fortran(const char *name)
     return mem_format("%.*s::%s", (int)(middle - name - 2), name + 2, middle + 5);
 }
 
+/* D: the parts of a qualified name, each behind its length, up to its type; one that is there already is a letter for the way back. Other
+ * than libiberty's, which may take for ever, it reads nothing twice; of a template it takes the name. */
+static char *demangle_d(const char *name)
+{
+    enum { MOST = 512 };
+    char text[MOST];
+    size_t used = 0;
+    const char *at = name + 2;
+    for (bool is_last = false; *at && !is_last;) {
+        is_last = strncmp(at, "__T", 3) == 0; /* its arguments follow */
+        at += is_last ? 3 : 0;
+        const char *part = at, *next = NULL;
+        if (*at == 'Q') { /* base 26, the last digit is small */
+            size_t back = 0;
+            for (part++; isupper((unsigned char)*part) && back < MOST; part++)
+                back = back * 26 + (size_t)(*part - 'A');
+            if (!islower((unsigned char)*part))
+                break;
+            back = back * 26 + (size_t)(*part - 'a');
+            next = part + 1;
+            if (back == 0 || back > (size_t)(at - name))
+                break;
+            part = at - back;
+        }
+        if (!isdigit((unsigned char)*part))
+            break;
+        size_t length = 0;
+        for (; isdigit((unsigned char)*part) && length < MOST; part++)
+            length = length * 10 + (size_t)(*part - '0');
+        if (length == 0 || strnlen(part, length) < length || used + length + 2 > sizeof text)
+            return NULL;
+        used += (size_t)snprintf(text + used, sizeof text - used, "%s%.*s", used ? "." : "", (int)length, part);
+        at = next ? next : part + length;
+    }
+    return used ? mem_strdup(text) : NULL;
+}
+
 char *demangle(const char *name)
 {
     if (name[0] != '_' || strnlen(name, LONGEST_NAME + 1) > LONGEST_NAME)
@@ -66,6 +104,8 @@ char *demangle(const char *name)
     char *fortran = demangle_fortran(name);
     if (fortran)
         return fortran;
+    if (name[1] == 'D' && isdigit((unsigned char)name[2]))
+        return demangle_d(name);
     if (name[1] != 'Z' && name[1] != 'R')
         return NULL;
     struct text *text = mem_alloc(sizeof *text);

@@ -49,12 +49,80 @@ const char *die_linkage_name(Dwarf_Die *die)
     return NULL;
 }
 
-bool die_is_fortran(Dwarf_Die *die)
+bool die_type(Dwarf_Die *die, Dwarf_Die *type)
+{
+    Dwarf_Attribute attribute;
+    return dwarf_attr_integrate(die, DW_AT_type, &attribute) && dwarf_formref_die(&attribute, type);
+}
+
+bool die_strip(Dwarf_Die *type, const char **name)
+{
+    enum { HOPS = 32 }; /* typedefs and qualifiers of one another */
+    for (int hops = 0; hops < HOPS; hops++) {
+        switch (dwarf_tag(type)) {
+        case DW_TAG_typedef:
+            if (name && !*name)
+                *name = dwarf_diename(type);
+            __attribute__((fallthrough));
+        case DW_TAG_const_type:
+        case DW_TAG_volatile_type:
+        case DW_TAG_restrict_type:
+        case DW_TAG_atomic_type:
+            if (!die_type(type, type))
+                return false;
+            break;
+        default:
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool is_reference(int tag)
+{
+    return tag == DW_TAG_pointer_type || tag == DW_TAG_reference_type || tag == DW_TAG_rvalue_reference_type;
+}
+
+bool die_pointee(Dwarf_Die *type)
+{
+    return die_strip(type, NULL) && (is_reference(dwarf_tag(type)) || dwarf_tag(type) == DW_TAG_array_type) &&
+           die_type(type, type);
+}
+
+bool die_is_pointer(Dwarf_Die *die)
+{
+    Dwarf_Die type;
+    return die_type(die, &type) && die_strip(&type, NULL) && is_reference(dwarf_tag(&type));
+}
+
+bool die_is_record(Dwarf_Die *die)
+{
+    int tag = dwarf_tag(die);
+    return tag == DW_TAG_class_type || tag == DW_TAG_structure_type || tag == DW_TAG_union_type;
+}
+
+static int language_of(Dwarf_Die *die)
 {
     Dwarf_Die unit;
-    if (!dwarf_diecu(die, &unit, NULL, NULL))
+    return dwarf_diecu(die, &unit, NULL, NULL) ? dwarf_srclang(&unit) : -1;
+}
+
+bool die_is_cplusplus(Dwarf_Die *die)
+{
+    switch (language_of(die)) {
+    case DW_LANG_C_plus_plus:
+    case DW_LANG_C_plus_plus_03:
+    case DW_LANG_C_plus_plus_11:
+    case DW_LANG_C_plus_plus_14:
+        return true;
+    default:
         return false;
-    switch (dwarf_srclang(&unit)) {
+    }
+}
+
+bool die_is_fortran(Dwarf_Die *die)
+{
+    switch (language_of(die)) {
     case DW_LANG_Fortran77:
     case DW_LANG_Fortran90:
     case DW_LANG_Fortran95:

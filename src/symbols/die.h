@@ -23,7 +23,21 @@ const char *die_file(Dwarf_Die *die, unsigned attribute);
 /* DW_AT_linkage_name, or NULL. */
 const char *die_linkage_name(Dwarf_Die *die);
 
+/* Whether what the entry is declared with is a pointer or a reference. */
+bool die_is_pointer(Dwarf_Die *die);
+bool die_is_record(Dwarf_Die *die); /* a struct, a class or a union */
+
+/* What DW_AT_type of the entry, or of what it refers to, leads to. */
+bool die_type(Dwarf_Die *die, Dwarf_Die *type);
+
+/* Goes behind typedefs and qualifiers; `name`, unless NULL or set, becomes the first typedef's. False when nothing is there: void. */
+bool die_strip(Dwarf_Die *type, const char **name);
+
+/* Goes to what it points to, refers to or is an array of; false, and `type` is undefined, when it does none of it. */
+bool die_pointee(Dwarf_Die *type);
+
 bool die_is_fortran(Dwarf_Die *die);
+bool die_is_cplusplus(Dwarf_Die *die);
 
 /* Calls `visit` for each address range of the entry. */
 void die_ranges(Dwarf_Die *die, void (*visit)(void *context, uint64_t low, uint64_t high), void *context);

@@ -46,7 +46,7 @@ static void read_call_ranges(void *context, uint64_t low, uint64_t high)
     struct inlined_call *call = &function->calls.items[function->calls.count - 1];
     if (call->low == 0 || low < call->low)
         call->low = low;
-    array_push(&function->call_ranges, (struct range){low, high, (uint32_t)function->calls.count - 1});
+    array_push(&function->call_ranges, (struct owned_range){low, high, (uint32_t)function->calls.count - 1});
 }
 
 static void walk_calls(struct function *function, Dwarf_Die *parent, uint32_t caller, uint32_t level, int depth)
@@ -78,7 +78,7 @@ uint32_t function_call_at(struct function *function, uint64_t addr)
         walk_calls(function, &top, NO_CALLER, 0, 0);
     }
     uint32_t best = NO_CALLER;
-    array_each (&function->call_ranges, struct range, range)
+    array_each (&function->call_ranges, struct owned_range, range)
         if (addr >= range->low && addr < range->high &&
             (best == NO_CALLER || function->calls.items[range->owner].depth > function->calls.items[best].depth))
             best = range->owner;
@@ -98,10 +98,21 @@ static void find_call_line(struct debuginfo *info, Dwarf_Die *call, struct symbo
         frame->file = strtab_intern(symbols_names(info->symbols), path);
 }
 
+static const char *unit_directory(struct debuginfo *info, uint32_t number)
+{
+    struct unit *unit = &info->units.items[number];
+    Dwarf_Attribute found;
+    if (!unit->directory) {
+        const char *path = dwarf_attr(&unit->line_die, DW_AT_comp_dir, &found) ? dwarf_formstring(&found) : NULL;
+        unit->directory = strtab_intern(symbols_names(info->symbols), path ? path : "");
+    }
+    return unit->directory;
+}
+
 size_t debuginfo_frames(struct debuginfo *info, uint64_t addr, struct symbol_frame *frames, size_t max, uint64_t *entry)
 {
     *entry = 0;
-    const struct range *range = range_list_find(&info->unit_ranges, addr);
+    const struct owned_range *range = range_list_find(&info->unit_ranges, addr);
     if (!range || max == 0)
         return 0;
     frames[0] = (struct symbol_frame){.function = "", .file = ""};
@@ -115,6 +126,7 @@ size_t debuginfo_frames(struct debuginfo *info, uint64_t addr, struct symbol_fra
         struct inlined_call *call = &function->calls.items[at];
         frames[count].function = debuginfo_function_name(info, &call->die);
         frames[count].inlined = true;
+        frames[count].gives = die_is_pointer(&call->die);
         frames[count].offset = addr >= call->low ? addr - call->low : 0;
         frames[++count] = (struct symbol_frame){.function = "", .file = ""};
         find_call_line(info, &call->die, &frames[count]);
@@ -123,6 +135,10 @@ size_t debuginfo_frames(struct debuginfo *info, uint64_t addr, struct symbol_fra
     if (!function->name)
         function->name = debuginfo_function_name(info, &function->die);
     frames[count].function = function->name;
+    frames[count].gives = die_is_pointer(&function->die);
+    const char *directory = unit_directory(info, range->owner);
+    for (size_t i = 0; i <= count; i++)
+        frames[i].directory = directory;
     frames[count].offset = addr >= function->entry ? addr - function->entry : 0;
     return count + 1;
 }

@@ -1,3 +1,4 @@
+#include "symbols/cut_file.h"
 #include "symbols/symbols.h"
 
 #include "base/array.h"
@@ -7,14 +8,14 @@
 #include "symbols/binary.h"
 #include "symbols/debuginfo.h"
 #include "symbols/demangle.h"
+#include "symbols/go_table.h"
 #include "symbols/symbols_internal.h"
 #include "symbols/symtab.h"
+#include "symbols/type_internal.h"
 #include "symbols/name_table.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-enum { FRAMES_MOST = 64 };
 
 struct symbols {
     struct strtab *names;
@@ -23,6 +24,7 @@ struct symbols {
     struct strtab *module_keys;     /* build-id and path */
     struct map64 module_of;         /* such a key's number, to the module */
     array_of(const char *) directories;
+    struct symbol_types types;
     const char *root; /* a tree of files that comes before this machine's; or NULL */
 };
 
@@ -32,12 +34,14 @@ struct symbols_module {
     const char *path;
     uint8_t build_id[BUILD_ID_MOST];
     size_t build_id_size;
+    uint32_t first_pid, last_pid; /* processes that have it mapped; 0: none is known */
     bool opened, debug_opened;
     const char *trouble;
     struct binary *binary; /* NULL: no such file, or another build of it */
     struct binary *debug;  /* separate debug file, if any */
     struct debuginfo *info;
     struct symtab tables;
+    struct go_table go;
     array_of(struct symbol_section) sections; /* sorted */
 
     /* Answers given before. */
@@ -79,6 +83,12 @@ void symbols_free(struct symbols *symbols)
         module_free(module);
     }
     array_free(&symbols->directories);
+    array_each (&symbols->types.items, struct symbol_type *, type) {
+        free((void *)(*type)->fields);
+        free(*type);
+    }
+    array_free(&symbols->types.items);
+    map64_free(&symbols->types.of_key);
     map64_free(&symbols->demangled);
     map64_free(&symbols->module_of);
     strtab_free(symbols->module_keys);
@@ -133,6 +143,13 @@ struct symbols_module *symbols_module(struct symbols *symbols, const char *path,
     return module;
 }
 
+void symbols_module_of_process(struct symbols_module *module, uint32_t pid)
+{
+    if (!module->first_pid)
+        module->first_pid = pid;
+    module->last_pid = pid;
+}
+
 static int by_section_start(const void *left, const void *right)
 {
     const struct symbol_section *a = left, *b = right;
@@ -168,11 +185,32 @@ static void set_trouble(struct symbols_module *module, const char *text)
     module->trouble = strtab_intern(module->symbols->names, text);
 }
 
+/* In the files of a process that has another root, or another mount namespace. Its debug files are there too. */
+static void open_below_process(struct symbols_module *module, uint32_t pid)
+{
+    char *ignored = NULL, *root = mem_format("/proc/%u/root", pid);
+    module->binary = binary_find(module->path, root, module->build_id, module->build_id_size, &ignored);
+    if (module->binary) {
+        char *debug = mem_format("%s/usr/lib/debug", root), *path = mem_format("%s%s", root, module->path);
+        symbols_add_debug_directory(module->symbols, debug);
+        module->path = strtab_intern(module->symbols->names, path);
+        free(debug);
+        free(path);
+    }
+    free(ignored);
+    free(root);
+}
+
 /* The program's own file, unless it is not the one that was recorded. */
 static void open_binary(struct symbols_module *module)
 {
     char *why;
+    bool known = module->build_id_size && *module->path == '/';
     module->binary = binary_find(module->path, module->symbols->root, module->build_id, module->build_id_size, &why);
+    if (!module->binary && known && module->first_pid)
+        open_below_process(module, module->first_pid);
+    if (!module->binary && known && module->last_pid != module->first_pid)
+        open_below_process(module, module->last_pid);
     if (!module->binary)
         set_trouble(module, why);
     free(why);
@@ -226,16 +264,32 @@ static struct debuginfo *debuginfo_of(struct symbols_module *module)
     return module->info;
 }
 
+size_t symbols_build_id(struct symbols_module *module, uint8_t *build_id, size_t most)
+{
+    open_module(module);
+    size_t size = module->binary && module->binary->build_id_size <= most ? module->binary->build_id_size : 0;
+    if (size)
+        memcpy(build_id, module->binary->build_id, size);
+    return size;
+}
+
+static const char *trouble_of(const struct symbols_module *module)
+{
+    bool cut = (module->binary && cut_file_was_cut(module->binary->watched)) ||
+               (module->debug && cut_file_was_cut(module->debug->watched));
+    return cut ? "became shorter while it was read" : module->trouble;
+}
+
 const char *symbols_module_trouble(struct symbols_module *module)
 {
     open_module(module);
-    return module->trouble;
+    return trouble_of(module);
 }
 
 const char *symbols_module_missing(struct symbols_module *module)
 {
     open_module(module);
-    return module->debug ? NULL : module->trouble;
+    return module->debug ? NULL : trouble_of(module);
 }
 
 const char *symbols_demangle(struct symbols *symbols, const char *name)
@@ -286,11 +340,21 @@ static void name_last_frame(struct symbols_module *module, uint64_t addr, uint64
     }
 }
 
+/* What a Go program's own table has, when debug information has nothing. */
+static bool go_frame(struct symbols_module *module, uint64_t addr, struct symbol_frame *frame)
+{
+    if (!module->go.opened && module->binary)
+        go_table_open(&module->go, module->binary);
+    return go_table_frame(&module->go, addr, frame);
+}
+
 static size_t find_frames(struct symbols_module *module, uint64_t addr, struct symbol_frame *frames)
 {
     struct debuginfo *info = debuginfo_of(module);
     uint64_t entry = 0;
-    size_t count = info ? debuginfo_frames(info, addr, frames, FRAMES_MOST, &entry) : 0;
+    size_t count = info ? debuginfo_frames(info, addr, frames, SYMBOL_FRAMES, &entry) : 0;
+    if (count == 0 && go_frame(module, addr, frames))
+        return 1;
     if (count == 0)
         frames[0] = (struct symbol_frame){.function = "", .file = ""};
     name_last_frame(module, addr, entry, &frames[count ? count - 1 : 0]);
@@ -304,7 +368,7 @@ size_t symbols_frames(struct symbols_module *module, uint64_t addr, struct symbo
     bool is_new;
     uint64_t *place = map64_insert(&module->frames_at, addr, &is_new);
     if (is_new) {
-        struct symbol_frame found[FRAMES_MOST];
+        struct symbol_frame found[SYMBOL_FRAMES];
         size_t count = find_frames(module, addr, found);
         *place = (uint64_t)module->frames.count << 8 | count;
         for (size_t i = 0; i < count; i++)
@@ -318,6 +382,24 @@ size_t symbols_frames(struct symbols_module *module, uint64_t addr, struct symbo
     return count;
 }
 
+bool symbols_variable(struct symbols_module *module, uint64_t addr, size_t level, const char *expression,
+                      struct symbol_variable *variable)
+{
+    struct debuginfo *info = debuginfo_of(module);
+    return info && debuginfo_declared(info, addr, level, expression, variable);
+}
+
+bool symbols_variable_of_type(struct symbols_module *module, uint64_t addr, size_t level, const char *type,
+                              struct symbol_variable *variable)
+{
+    struct debuginfo *info = debuginfo_of(module);
+    char *tidy = mem_strdup(type);
+    debuginfo_tidy_type(tidy);
+    bool found = info && debuginfo_declared_as(info, addr, level, tidy, variable);
+    free(tidy);
+    return found;
+}
+
 struct symbol_frame symbols_function(struct symbols_module *module, uint64_t addr)
 {
     struct symbol_frame frame = {.function = "", .file = ""};
@@ -326,10 +408,37 @@ struct symbol_frame symbols_function(struct symbols_module *module, uint64_t add
     return frame;
 }
 
+/* "pgain()::lower" of "pgain(long, Points*)::lower": parameters of the function that it is local to leave no room for its name. */
+static const char *object_shown_name(struct symbols *symbols, const char *raw)
+{
+    const char *shown = shown_name(symbols, raw), *open = NULL, *first = NULL, *close = NULL;
+    int depth = 0;
+    for (const char *at = shown; *at; at++) {
+        depth += *at == '(' || *at == '<' ? 1 : *at == ')' || *at == '>' ? -1 : 0;
+        if (depth == 1 && *at == '(')
+            first = at;
+        if (depth != 0 || *at != ')' || !first || first == shown || first[-1] == ':' || first[1] == ')')
+            continue;
+        size_t method = strncmp(at + 1, " const", 6) == 0 ? 6 : 0;
+        if (strncmp(at + 1 + method, "::", 2) == 0) {
+            open = first;
+            close = at + method;
+        }
+    }
+    if (!close)
+        return shown;
+    char *bare = mem_format("%.*s()%s", (int)(open - shown), shown, close + 1);
+    shown = strtab_intern(symbols->names, bare);
+    free(bare);
+    return shown;
+}
+
 static void find_object(struct symbols_module *module, const struct table_entry *entry, struct symbol_object *object)
 {
-    *object = (struct symbol_object){
-        .name = shown_name(module->symbols, entry->name), .file = "", .start = entry->start, .size = entry->size};
+    *object = (struct symbol_object){.name = object_shown_name(module->symbols, entry->name),
+                                     .file = "",
+                                     .start = entry->start,
+                                     .size = entry->size};
     struct debuginfo *info = debuginfo_of(module);
     struct symbol_object declared = *object;
     if (!info || !debuginfo_variable(info, entry->start, &declared))
@@ -398,4 +507,28 @@ bool symbols_extent(struct symbols_module *module, uint64_t *low, uint64_t *high
 {
     open_module(module);
     return module->binary && binary_extent(module->binary, low, high);
+}
+
+struct symbol_types *symbols_types(struct symbols *symbols)
+{
+    return &symbols->types;
+}
+
+const struct symbol_type *symbols_variable_type(struct symbols_module *module, const char *name, uint32_t line)
+{
+    struct debuginfo *info = debuginfo_of(module);
+    return info ? debuginfo_variable_type(info, name, line) : NULL;
+}
+
+const struct symbol_type *symbols_expression_type(struct symbols_module *module, uint64_t addr, size_t level,
+                                                  const char *expression)
+{
+    struct debuginfo *info = debuginfo_of(module);
+    return info ? debuginfo_expression_type(info, addr, level, expression) : NULL;
+}
+
+const struct symbol_type *symbols_named_type(struct symbols_module *module, uint64_t addr, const char *name)
+{
+    struct debuginfo *info = debuginfo_of(module);
+    return info ? debuginfo_named_type(info, addr, name) : NULL;
 }

@@ -13,12 +13,27 @@
 struct symbols;
 struct symbols_module;
 
+enum {
+    SYMBOL_FRAMES = 64
+}; /* at one address, inlined ones too: expression templates nest deep; the outermost matters */
+
 struct symbol_frame {
-    const char *function; /* demangled; "" when not known */
-    const char *file;     /* path as the compiler gave it; "" when not known */
+    const char *function;  /* demangled; "" when not known */
+    const char *file;      /* path as the compiler gave it; "" when not known */
+    const char *directory; /* where the compiler ran, for a relative path; "" or NULL when not known */
     uint32_t line, column;
     uint64_t offset; /* into the function */
     bool inlined;    /* the frame after this one is where it was inlined */
+    bool gives;      /* debug information says that the function returns a pointer */
+};
+
+struct symbol_variable {
+    const char *name;
+    const char *owner; /* of a member, its class, without namespaces and template arguments: "World"; else "" */
+    const char *type;  /* as it is declared, without allocators: "std::vector<Particle>"; "" when not known */
+    const char
+        *class_name; /* behind typedefs, pointers and references, without scope and template arguments: "vector"; "" */
+    bool is_number;  /* the type is: no object is stored in it */
 };
 
 struct symbol_object {
@@ -49,6 +64,12 @@ void symbols_set_root(struct symbols *symbols, const char *directory);
 struct symbols_module *symbols_module(struct symbols *symbols, const char *path, const uint8_t *build_id,
                                       size_t build_id_size);
 
+/* A process that has it mapped. While it runs, a file of that build is found below its root too (/proc/PID/root): a container's. */
+void symbols_module_of_process(struct symbols_module *module, uint32_t pid);
+
+/* The build-id of its file; returns its size, 0 when it has none of at most `most` bytes. */
+size_t symbols_build_id(struct symbols_module *module, uint8_t *build_id, size_t most);
+
 const char *symbols_module_trouble(struct symbols_module *module); /* NULL when all is well */
 
 /* Why there are no names at all, neither of the file nor of a debug file of the same build; NULL when there are. */
@@ -57,6 +78,15 @@ const char *symbols_module_missing(struct symbols_module *module);
 /* The frames at `addr`, innermost inlined function first, the real function last; returns how many (0: no name at
  * all). For a return address pass addr - 1. */
 size_t symbols_frames(struct symbols_module *module, uint64_t addr, struct symbol_frame *frames, size_t max);
+
+/* What the code of the frame `level` above the innermost one at `addr` means by an expression such as "cells" or "p->grid": a
+ * variable of its function, or a member of the class that it is a method of. False when debug information does not say. */
+bool symbols_variable(struct symbols_module *module, uint64_t addr, size_t level, const char *expression,
+                      struct symbol_variable *variable);
+
+/* Likewise the only one that is declared with this type, as the demangled name of a function has it. */
+bool symbols_variable_of_type(struct symbols_module *module, uint64_t addr, size_t level, const char *type,
+                              struct symbol_variable *variable);
 
 /* The function at `addr` as symbol tables alone have it: no debug information is read for it, which takes longer than all the rest
  * where a distribution packs it. Without a name its function is "". For a return address pass addr - 1. */

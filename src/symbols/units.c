@@ -11,7 +11,7 @@
 
 static int by_low(const void *left, const void *right)
 {
-    const struct range *a = left, *b = right;
+    const struct owned_range *a = left, *b = right;
     if (a->low != b->low)
         return a->low < b->low ? -1 : 1;
     return a->high > b->high ? -1 : a->high < b->high; /* the inner one last */
@@ -23,7 +23,7 @@ void range_list_sort(range_list *list)
         qsort(list->items, list->count, sizeof *list->items, by_low);
 }
 
-const struct range *range_list_find(const range_list *list, uint64_t addr)
+const struct owned_range *range_list_find(const range_list *list, uint64_t addr)
 {
     size_t low = bisect(list->count, i, list->items[i].low <= addr);
     enum { NESTING = 64 };
@@ -42,7 +42,7 @@ struct range_adder {
 static void add_range(void *context, uint64_t low, uint64_t high)
 {
     struct range_adder *adder = context;
-    array_push(adder->list, (struct range){low, high, adder->owner});
+    array_push(adder->list, (struct owned_range){low, high, adder->owner});
     if (adder->lowest == 0 || low < adder->lowest)
         adder->lowest = low;
 }
@@ -100,6 +100,7 @@ void debuginfo_close(struct debuginfo *info)
     array_free(&info->variables);
     array_free(&info->members);
     array_free(&info->thread_locals);
+    map64_free(&info->type_texts);
     map64_free(&info->scopes);
     dwarf_end(info->dwarf);
     free(info);
@@ -174,7 +175,7 @@ struct function *unit_function_at(struct debuginfo *info, uint32_t number, uint6
         walk_functions(&(struct walk){info, number}, &top, "", 0);
         range_list_sort(&unit->function_ranges);
     }
-    const struct range *range = range_list_find(&unit->function_ranges, addr);
+    const struct owned_range *range = range_list_find(&unit->function_ranges, addr);
     return range ? &info->functions.items[range->owner] : NULL;
 }
 

@@ -30,12 +30,6 @@ static bool fixed_address(Dwarf_Die *die, uint64_t *addr)
     return *addr != 0 && *addr != MAP64_EMPTY;
 }
 
-static bool referred(Dwarf_Die *die, Dwarf_Die *type)
-{
-    Dwarf_Attribute attribute;
-    return dwarf_attr_integrate(die, DW_AT_type, &attribute) && dwarf_formref_die(&attribute, type);
-}
-
 /* How many items an array has; 0 when not known. Fortran counts from 1 unless the array says otherwise. */
 static uint64_t array_length(Dwarf_Die *array, bool fortran)
 {
@@ -68,7 +62,7 @@ static uint64_t size_of(Dwarf_Die *die)
     Dwarf_Die type = *die;
     for (int hops = 0; hops < 32; hops++) {
         Dwarf_Die next;
-        if (!referred(&type, &next))
+        if (!die_type(&type, &next))
             return 0;
         type = next;
         size = die_number(&type, DW_AT_byte_size, 0);
@@ -138,7 +132,7 @@ static int by_member_address(const void *left, const void *right)
     return a->die.addr < b->die.addr ? -1 : a->die.addr > b->die.addr;
 }
 
-static void read_variables(struct debuginfo *info)
+void debuginfo_read_variables(struct debuginfo *info)
 {
     if (info->variables_read)
         return;
@@ -165,7 +159,7 @@ void debuginfo_declaration(struct debuginfo *info, Dwarf_Die *die, struct symbol
 
 bool debuginfo_variable(struct debuginfo *info, uint64_t addr, struct symbol_object *object)
 {
-    read_variables(info);
+    debuginfo_read_variables(info);
     size_t low = bisect(info->variables.count, i, info->variables.items[i].addr < addr);
     for (; low < info->variables.count && info->variables.items[low].addr == addr; low++) {
         Dwarf_Die *die = &info->variables.items[low].die;
@@ -184,7 +178,7 @@ bool debuginfo_variable(struct debuginfo *info, uint64_t addr, struct symbol_obj
 
 bool debuginfo_common_member(struct debuginfo *info, uint64_t addr, struct symbol_object *object)
 {
-    read_variables(info);
+    debuginfo_read_variables(info);
     const struct member *best = NULL; /* the smallest: units may give a block different layouts */
     array_each (&info->members, struct member, member) {
         if (member->addr > addr)

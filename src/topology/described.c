@@ -1,35 +1,11 @@
 /* topology/described.c - another machine, as its recording reports it: nodes and CPUs, no distances. */
 #include "topology/topology_internal.h"
 
+#include "base/number_list.h"
+
 #include <errno.h>
-#include <stdlib.h>
 
 enum { DISTANCE_OTHER = 20 };
-
-/* Visits the CPUs of a list such as "0-15,32". False when it is none. */
-static bool each_cpu(const char *list, void (*visit)(void *context, uint32_t cpu), void *context)
-{
-    while (*list && *list != '\n') {
-        char *end;
-        unsigned long first = strtoul(list, &end, 10), last = first;
-        if (end == list)
-            return false;
-        if (*end == '-') {
-            list = end + 1;
-            last = strtoul(list, &end, 10);
-            if (end == list)
-                return false;
-        }
-        if (last < first || last >= TOPOLOGY_MAX_CPUS)
-            return false;
-        for (unsigned long cpu = first; cpu <= last; cpu++)
-            visit(context, (uint32_t)cpu);
-        list = *end == ',' ? end + 1 : end;
-        if (*end && *end != ',' && *end != '\n')
-            return false;
-    }
-    return true;
-}
 
 static void find_last(void *context, uint32_t cpu)
 {
@@ -60,7 +36,7 @@ struct topology *topology_described(const struct topology_description *nodes, ui
         return NULL;
     }
     for (uint32_t i = 0; i < count; i++) {
-        if (!each_cpu(nodes[i].cpus, find_last, &cpus)) {
+        if (!number_list_each(nodes[i].cpus, TOPOLOGY_MAX_CPUS, find_last, &cpus)) {
             error_set(err, -EINVAL, "the CPUs of node %d are no list", nodes[i].os_index);
             return NULL;
         }
@@ -70,7 +46,7 @@ struct topology *topology_described(const struct topology_description *nodes, ui
         struct filling filling = {topology, (int32_t)i};
         topology->nodes[i].os_index = nodes[i].os_index;
         topology->nodes[i].memory = nodes[i].memory;
-        each_cpu(nodes[i].cpus, fill, &filling);
+        number_list_each(nodes[i].cpus, TOPOLOGY_MAX_CPUS, fill, &filling);
         for (uint32_t to = 0; to < count; to++)
             topology->distances[(size_t)i * count + to] = i == to ? DISTANCE_LOCAL : DISTANCE_OTHER;
     }

@@ -2,6 +2,7 @@
 #include "topology/topology_internal.h"
 
 #include "base/mem.h"
+#include "base/order.h"
 #include "topology/hwloc_file.h"
 
 #include <ctype.h>
@@ -23,11 +24,7 @@ struct detection {
     int *weights;       /* CPUs of each */
 };
 
-static int by_os_index(const void *left, const void *right)
-{
-    unsigned a = (*(const hwloc_obj_t *)left)->os_index, b = (*(const hwloc_obj_t *)right)->os_index;
-    return a < b ? -1 : a > b;
-}
+ORDER_BY(by_os_index, hwloc_obj_t, ORDER((*a)->os_index, (*b)->os_index))
 
 /* The object a memory node hangs on: what it is local to. */
 static hwloc_obj_t place_of(hwloc_obj_t node)
@@ -169,6 +166,8 @@ static struct topology *load(hwloc_topology_t hwloc, const char *spec, bool keep
     /* Caches are of no use here. CPUs and nodes outside this process's cpuset are: pages are there. */
     hwloc_topology_set_cache_types_filter(hwloc, HWLOC_TYPE_FILTER_KEEP_NONE);
     hwloc_topology_set_flags(hwloc, HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED);
+    /* Linux says what is asked here. This one binds itself to each CPU in turn, and waits for all that runs there. */
+    hwloc_topology_set_components(hwloc, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, "x86");
     if (hwloc_topology_load(hwloc) == 0)
         return take(hwloc, spec, keep_memory, err);
     error_set(err, -EINVAL, "hwloc cannot load the topology%s%.100s: %s", *spec ? " " : "", spec, strerror(errno));

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const names[PLACEMENTS] = {"cluster",   "distributed", "mem0-cpu0",
-                                              "mem0-cpu1", "interleave",  "local"};
+static const char *const names[PLACEMENTS] = {"cluster",    "distributed", "mem0-cpu0", "mem0-cpu1",
+                                              "interleave", "weighted",    "local"};
 
 const char *placement_name(enum placement_kind kind)
 {
@@ -39,6 +39,14 @@ static bool has_memory(const struct topology *topology, const struct placement_l
     int32_t number = topology->nodes[node].os_index;
     return topology->simulated ||
            (topology->nodes[node].memory && number >= 0 && placement_set_has(&limits->nodes, (uint32_t)number));
+}
+
+uint32_t placement_memory_nodes(const struct topology *topology, const struct placement_limits *limits)
+{
+    uint32_t count = 0;
+    for (uint32_t node = 0; node < topology->node_count; node++)
+        count += has_memory(topology, limits, node);
+    return count;
 }
 
 static struct usable find_usable(const struct topology *topology, const struct placement_limits *limits)
@@ -142,6 +150,34 @@ static void everywhere(struct placement *placement, const struct topology *topol
                                   : "threads fill one node's CPUs before the next one's");
 }
 
+/* Pages as everywhere() has them, in numbers that differ from node to node. */
+static void by_weights(struct placement *placement, const struct placement_limits *limits)
+{
+    size_t used =
+        (size_t)snprintf(placement->text, sizeof placement->text, "threads where the kernel puts them, pages");
+    uint8_t least = UINT8_MAX, most = 0;
+    bool first = true;
+    for (uint32_t node = 0; node < PLACEMENT_CPUS; node++) {
+        uint8_t weight = limits->weights[node];
+        if (!placement_set_has(&placement->nodes, node))
+            continue;
+        least = weight < least ? weight : least;
+        most = weight > most ? weight : most;
+        if (used < sizeof placement->text)
+            used += (size_t)snprintf(placement->text + used, sizeof placement->text - used, "%s %u on node %u",
+                                     first ? "" : ",", weight, node);
+        first = false;
+    }
+    placement->memory = PLACEMENT_BY_WEIGHTS;
+    if (used + 9 < sizeof placement->text)
+        strcpy(placement->text + used, " in turn");
+    if (least == 0)
+        refuse(placement, "this kernel has no weighted interleaving (Linux 6.9 has)");
+    else if (least == most)
+        refuse(placement, "the kernel's weights of the nodes are equal, so that it is interleave "
+                          "(/sys/kernel/mm/mempolicy/weighted_interleave)");
+}
+
 void placement_work_out(struct placement *placement, enum placement_kind kind, const struct topology *topology,
                         const struct placement_limits *limits)
 {
@@ -158,6 +194,8 @@ void placement_work_out(struct placement *placement, enum placement_kind kind, c
                               : "of several nodes only one has both CPUs and memory that may be used here");
     } else if (places_memory && !topology->simulated && *limits->refused) {
         refuse(placement, limits->refused);
+    } else if (kind == PLACEMENT_WEIGHTED && topology->simulated) {
+        refuse(placement, "simulated nodes have no weights");
     } else {
         switch (kind) {
         case PLACEMENT_CLUSTER:
@@ -174,6 +212,8 @@ void placement_work_out(struct placement *placement, enum placement_kind kind, c
             break;
         default:
             everywhere(placement, topology, limits, kind == PLACEMENT_INTERLEAVE);
+            if (kind == PLACEMENT_WEIGHTED)
+                by_weights(placement, limits);
             break;
         }
     }

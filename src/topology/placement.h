@@ -5,6 +5,7 @@
  *     mem0-cpu0    memory on the first node, threads on its CPUs
  *     mem0-cpu1    memory on the first node, threads on the second one's CPUs
  *     interleave   pages on all nodes in turn, threads where the kernel puts them
+ *     weighted     likewise, but as many on each as the kernel's weights say (Linux 6.9)
  *     local        memory where it is touched, threads where the kernel puts them
  *
  * What that means here is worked out from a topology, real or simulated, and from what this process may use. The first
@@ -25,11 +26,12 @@ enum placement_kind {
     PLACEMENT_MEM0_CPU0,
     PLACEMENT_MEM0_CPU1,
     PLACEMENT_INTERLEAVE,
+    PLACEMENT_WEIGHTED,
     PLACEMENT_LOCAL,
     PLACEMENTS
 };
 
-enum placement_memory { PLACEMENT_TOUCHED, PLACEMENT_BOUND, PLACEMENT_INTERLEAVED };
+enum placement_memory { PLACEMENT_TOUCHED, PLACEMENT_BOUND, PLACEMENT_INTERLEAVED, PLACEMENT_BY_WEIGHTS };
 
 struct placement_set { /* of CPUs or nodes, by the kernel's numbers */
     uint64_t words[PLACEMENT_WORDS];
@@ -37,7 +39,10 @@ struct placement_set { /* of CPUs or nodes, by the kernel's numbers */
 
 struct placement_limits { /* what this process may use */
     struct placement_set cpus, nodes;
-    char refused[160]; /* why memory cannot be placed at all; "" when it can */
+    uint8_t weights[PLACEMENT_CPUS]; /* of nodes, for weighted interleaving; 0: the kernel has none */
+    uint32_t bandwidths
+        [PLACEMENT_CPUS]; /* of nodes, from the nearest CPUs, in MiB/s as the firmware has them; 0: not known */
+    char refused[160];    /* why memory cannot be placed at all; "" when it can */
 };
 
 struct placement {
@@ -64,6 +69,9 @@ enum placement_kind placement_named(const char *name);
 
 /* What this process may use now. */
 void placement_limits_here(struct placement_limits *limits);
+
+/* How many nodes have memory that may be used. `limits` as below. */
+uint32_t placement_memory_nodes(const struct topology *topology, const struct placement_limits *limits);
 
 /* Always fills `placement`; look at `possible`. `limits` is not looked at for a simulated topology and may be NULL. */
 void placement_work_out(struct placement *placement, enum placement_kind kind, const struct topology *topology,

@@ -74,6 +74,9 @@ CODED(long_burst_fields, NUMBER(1, long_burst.accesses), NUMBER(1, long_burst.lo
       NUMBER(2, long_burst.counted_ns), NUMBER(3, long_burst.process_ns), NUMBER(3, long_burst.took_ns),
       DIFFERENCE(4, long_burst.burst), NUMBER(5, long_burst.rows), PART(long_burst.end))
 
+CODED(code_fields, ADDRESS(1, code.addr, 0), NUMBER(2, code.size), DIFFERENCE(3, code.since), NUMBER(4, code.line),
+      TEXT(5, code.name), TEXT(6, code.file))
+
 /* Most of what is written. Coded by functions of their own, which trace/run_append.h calls: the fields are for copies and text. */
 FIELDS(sample_fields, DIFFERENCE(1, sample.stack), ADDRESS(2, sample.addr, 0), NUMBER(3, sample.latency),
        REPEATED(4, sample.source), PART(sample.cpu), NUMBER(5, sample.flags), PART(sample.size), PART(sample.level),
@@ -112,6 +115,7 @@ const struct event_row event_rows[EVENT_KINDS] = {
     [EVENT_REUSE] = {"reuse", CARRY_NONE, 6, BY_FIELDS(reuse_fields), .ring_bytes = sizeof(struct event_reuse)},
     [EVENT_LONG_BURST] = {"long_burst", CARRY_NONE, 6, BY_FIELDS(long_burst_fields),
                           .ring_bytes = sizeof(struct event_long_burst)},
+    [EVENT_RUNTIME_CODE] = {"code", CARRY_ALL, 7, BY_FIELDS(code_fields)},
 };
 
 bool event_keeps_words(unsigned kind)

@@ -1,6 +1,7 @@
 #include "trace/merge.h"
 
 #include "base/array.h"
+#include "base/order.h"
 #include "base/progress.h"
 #include "trace/file.h"
 #include "trace/index.h"
@@ -50,11 +51,7 @@ static int open_part(struct merged_part *part, const char *path, struct error *e
     return 0;
 }
 
-static int by_number(const void *left, const void *right)
-{
-    const struct merged_part *a = left, *b = right;
-    return a->number < b->number ? -1 : a->number > b->number;
-}
+ORDER_BY(by_number, struct merged_part, ORDER(a->number, b->number))
 
 /* Whether `part` follows `before`, with which it is in order. */
 static int check_next(const struct merged_part *before, const struct merged_part *part, struct error *err)

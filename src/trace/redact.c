@@ -1,6 +1,6 @@
 #include "trace/redact.h"
 
-#include "base/mem.h"
+#include "trace/event_rows.h"
 #include "trace/file.h"
 #include "trace/reader.h"
 #include "trace/writer.h"
@@ -93,29 +93,40 @@ static const char *redact_name(char *to, const char *name)
     return to;
 }
 
+/* A function of the program's source, which no file here has. */
+static const char *redact_code(char *to, const char *name)
+{
+    snprintf(to, REDACT_TEXT, "code %08x", (unsigned)mark_of(name ? name : ""));
+    return to;
+}
+
+/* By the field's name in its row (trace/event_rows.c). A text that is not listed is redacted as a path. */
+static const struct {
+    const char *field;
+    const char *(*redact)(char *to, const char *text);
+} not_paths[] = {{"thread.name", redact_name}, {"code.name", redact_code}};
+
+static const char *redact_text(char *to, const char *text, const char *field)
+{
+    for (size_t i = 0; i < sizeof not_paths / sizeof *not_paths; i++)
+        if (strcmp(not_paths[i].field, field) == 0)
+            return not_paths[i].redact(to, text);
+    return redact_path(to, text);
+}
+
 const struct event *redact_event(struct redacted *to, const struct event *event)
 {
+    const struct event_row *row = event_row(event->kind);
+    unsigned texts = 0;
     to->event = *event;
-    switch (event->kind) {
-    case EVENT_PROCESS_START: /* the program stands for its arguments too */
-        to->event.process.exe = to->event.process.command = redact_path(to->texts[0], event->process.exe);
-        return &to->event;
-    case EVENT_THREAD_START:
-    case EVENT_THREAD_NAME:
-    case EVENT_THREAD_EXIT:
-        to->event.thread.name = redact_name(to->texts[0], event->thread.name);
-        return &to->event;
-    case EVENT_MODULE_LOAD:
-    case EVENT_MODULE_UNLOAD:
-        to->event.module.path = redact_path(to->texts[0], event->module.path);
-        return &to->event;
-    case EVENT_MAP:
-    case EVENT_UNMAP:
-        to->event.map.path = redact_path(to->texts[0], event->map.path);
-        return &to->event;
-    default:
-        return event;
+    for (unsigned i = 0; row && i < row->field_count; i++) {
+        const char **text = (const char **)((char *)&to->event + row->fields[i].offset);
+        if (row->fields[i].code == CODE_TEXT)
+            *text = redact_text(to->texts[texts++], *text, row->fields[i].name);
     }
+    if (event->kind == EVENT_PROCESS_START) /* the program stands for its arguments too */
+        to->event.process.command = to->event.process.exe;
+    return texts ? &to->event : event;
 }
 
 static bool is_figure(const char *text)
@@ -126,10 +137,10 @@ static bool is_figure(const char *text)
 /* Texts of numalens's own words and of the hardware; any other one may be anything. */
 static bool is_kept(const char *key)
 {
-    static const char *const kept[] = {"version",     "kernel",       "cpu_model", "source",   "tick",
-                                       "accesses",    "latency_unit", "homes",     "frames",   "run",
-                                       "first_touch", "placement",    "mechanism", "traffic",  "launcher",
-                                       "stops",       "calibration",  "signal",    "topology", REDACT_KEY};
+    static const char *const kept[] = {"version",      "kernel",     "cpu_model", "source", "tick",        "accesses",
+                                       "latency_unit", "homes",      "frames",    "run",    "first_touch", "placement",
+                                       "mechanism",    "traffic",    "launcher",  "stops",  "calibration", "signal",
+                                       "topology",     "namespaces", REDACT_KEY};
     for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
         if (strcmp(key, kept[i]) == 0)
             return true;

@@ -16,8 +16,8 @@ const char *view_object_kind(const struct flow_object *object)
 }
 
 static const char *const tables[VIEW_TABLES] = {
-    [VIEW_OBJECTS] = "objects",     [VIEW_SITES] = "sites",         [VIEW_THREADS] = "threads",
-    [VIEW_FUNCTIONS] = "functions", [VIEW_PROCESSES] = "processes",
+    [VIEW_OBJECTS] = "objects", [VIEW_SITES] = "sites", [VIEW_THREADS] = "threads",     [VIEW_FUNCTIONS] = "functions",
+    [VIEW_LINES] = "lines",     [VIEW_TYPES] = "types", [VIEW_PROCESSES] = "processes",
 };
 
 enum view_table view_table_named(const char *name)

@@ -1,6 +1,7 @@
 #include "view/node_matrix.h"
 
 #include "flow/flow.h"
+#include "view/number.h"
 
 enum { SHOWN_NODES = 12 };
 
@@ -25,4 +26,26 @@ void node_matrix_print(const struct topology *topology, node_matrix_cell *cell, 
             cell(table, from, to, argument);
     }
     table_print(table, out, 2, width, color);
+}
+
+struct accesses {
+    const uint64_t *matrix;
+    uint64_t all;
+    uint32_t nodes;
+};
+
+static void put_part(struct table *table, uint32_t from, uint32_t to, const void *argument)
+{
+    const struct accesses *accesses = argument;
+    uint64_t part = accesses->matrix[from * accesses->nodes + to];
+    table_cell(table, "%s", number_percent(part, accesses->all));
+    if (from != to && part * 10 > accesses->all)
+        table_hot(table);
+}
+
+void node_matrix_accesses(const struct topology *topology, const uint64_t *matrix, uint64_t all, FILE *out,
+                          unsigned width, bool color)
+{
+    struct accesses accesses = {matrix, all, topology->node_count};
+    node_matrix_print(topology, put_part, &accesses, out, width, color);
 }

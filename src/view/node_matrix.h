@@ -13,3 +13,7 @@ typedef void node_matrix_cell(struct table *table, uint32_t from, uint32_t to, c
 /* Of more nodes than a screen has room for it prints where every pair is instead. */
 void node_matrix_print(const struct topology *topology, node_matrix_cell *cell, const void *argument, FILE *out,
                        unsigned width, bool color);
+
+/* Accesses, `matrix[from * nodes + to]` of `all`, as percentages. */
+void node_matrix_accesses(const struct topology *topology, const uint64_t *matrix, uint64_t all, FILE *out,
+                          unsigned width, bool color);

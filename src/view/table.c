@@ -6,7 +6,7 @@
 #include <stdarg.h>
 #include <string.h>
 
-enum { MAX_COLUMNS = 16, GAP = 2, GOOD_FLEX = 48, MIN_FLEX = 16 };
+enum { MAX_COLUMNS = 16, GAP = 2, GOOD_FLEX = 48, MIN_FLEX = 16, GOOD_LEFT = 24, LEAST = 8 };
 
 struct cell {
     char *text;
@@ -39,6 +39,12 @@ void table_column(struct table *table, const char *title, unsigned align)
     table->columns[table->column_count++].align = align & ~(unsigned)TABLE_OPTIONAL;
 }
 
+void table_columns_of(struct table *table, unsigned align, const char *const *titles)
+{
+    for (; *titles; titles++)
+        table_column(table, *titles, align);
+}
+
 void table_cell(struct table *table, const char *format, ...)
 {
     va_list args;
@@ -62,12 +68,17 @@ void table_hot(struct table *table)
         table->cells.items[table->cells.count - 1].hot = true;
 }
 
+static bool is_flexible(const struct table *table, unsigned column)
+{
+    return table->columns[column].align == TABLE_FLEX || table->columns[column].align == TABLE_SOURCE;
+}
+
 /* What all columns but the flexible one take. */
 static size_t fixed_width(const struct table *table, unsigned indent)
 {
     size_t fixed = indent;
     for (unsigned i = 0; i < table->column_count; i++) {
-        if (table->columns[i].used && table->columns[i].align != TABLE_FLEX)
+        if (table->columns[i].used && !is_flexible(table, i))
             fixed += table->columns[i].width + GAP;
     }
     return fixed;
@@ -97,6 +108,17 @@ static size_t min_width(const struct table *table, unsigned column)
     return needed;
 }
 
+/* Cuts left columns to `least`, the last one first, as far as lines are wider than `width`. */
+static void cut_left(struct table *table, unsigned indent, size_t flex, unsigned width, size_t least)
+{
+    for (unsigned i = table->column_count; i-- > 0;) {
+        size_t *own = &table->columns[i].width, all = fixed_width(table, indent) + flex - (flex ? 0 : GAP);
+        if (!table->columns[i].used || table->columns[i].align != TABLE_LEFT || all <= width || *own <= least)
+            continue;
+        *own = *own - least > all - width ? *own - (all - width) : least;
+    }
+}
+
 static void measure(struct table *table, unsigned indent, unsigned width)
 {
     for (unsigned i = 0; i < table->column_count; i++)
@@ -109,19 +131,65 @@ static void measure(struct table *table, unsigned indent, unsigned width)
     }
     int flex = -1;
     for (unsigned i = 0; i < table->column_count; i++) {
-        if (table->columns[i].used && table->columns[i].align == TABLE_FLEX)
+        if (table->columns[i].used && is_flexible(table, i))
             flex = (int)i;
     }
-    if (flex < 0 || width == 0)
+    if (width == 0)
         return;
-    size_t wanted = min_width(table, (unsigned)flex);
+    for (unsigned i = table->column_count; i-- > 0;)
+        if (table->columns[i].align == TABLE_RIGHT && fixed_width(table, indent) + MIN_FLEX > width) {
+            size_t title = text_width(table->columns[i].title), least = min_width(table, i);
+            table->columns[i].width = title > least ? title : least;
+        }
+    size_t wanted = flex < 0 ? 0 : min_width(table, (unsigned)flex);
     wanted = wanted < GOOD_FLEX ? wanted : GOOD_FLEX;
+    cut_left(table, indent, wanted, width, GOOD_LEFT);
     while (fixed_width(table, indent) + wanted > width && drop_optional(table))
         ;
+    cut_left(table, indent, wanted < MIN_FLEX ? wanted : MIN_FLEX, width, LEAST);
     size_t fixed = fixed_width(table, indent);
-    size_t room = width > fixed + MIN_FLEX ? width - fixed : MIN_FLEX;
-    if (table->columns[flex].width > room)
+    size_t room = width > fixed + LEAST ? width - fixed : LEAST;
+    if (flex >= 0 && table->columns[flex].width > room)
         table->columns[flex].width = room;
+}
+
+/* The first `width` columns of a text. */
+static char *keep_start(const char *text, size_t width)
+{
+    char *start = mem_strdup(text);
+    size_t end = strlen(start);
+    while (end > 0 && text_width(start) > width) {
+        do
+            end--;
+        while (end > 0 && ((unsigned char)start[end] & 0xc0) == 0x80);
+        start[end] = '\0';
+    }
+    return start;
+}
+
+static char *fit_start(const char *text, size_t width)
+{
+    if (text_width(text) <= width || width == 0)
+        return mem_strdup(text);
+    char *start = keep_start(text, width - 1), *fit = mem_format("%s%s", start, text_cut());
+    free(start);
+    return fit;
+}
+
+/* The end of "chunk%tiles(tile)%field%vol_flux_x" from a member on that fits, as what comes last says most; NULL when it is no such chain,
+ * or no member fits. */
+static char *keep_members(const char *name, size_t width)
+{
+    static const char *const joins[] = {"%", ".", "->", "::"};
+    if (strchr(name, ' '))
+        return NULL;
+    for (const char *at = name; *at; at++)
+        for (size_t i = 0; i < sizeof joins / sizeof *joins; i++) {
+            const char *member = at + strlen(joins[i]);
+            if (strncmp(at, joins[i], strlen(joins[i])) == 0 && *member && text_width(member) < width)
+                return mem_format("%s%s", text_cut(), member);
+        }
+    return NULL;
 }
 
 /* Cuts a name so that it still says what it is: what stands in the last brackets, a file and line, stays whole. */
@@ -131,16 +199,12 @@ static char *fit_name(const char *text, size_t width)
     size_t tail = place ? text_width(place) : 0;
     if (text_width(text) <= width || !place || tail + MIN_FLEX / 2 > width)
         return text_fit(text, width);
-    char *head = mem_format("%.*s", (int)(place - text), text);
-    size_t room = width - tail - 1, end = strlen(head);
-    while (end > 0 && text_width(head) > room) {
-        do
-            end--;
-        while (end > 0 && ((unsigned char)head[end] & 0xc0) == 0x80);
-        head[end] = '\0';
-    }
-    char *fit = mem_format("%s%s%s", head, text_cut(), place);
-    free(head);
+    char *whole = mem_format("%.*s", (int)(place - text), text), *end = keep_members(whole, width - tail);
+    char *start = keep_start(whole, width - tail - 1);
+    char *fit = end ? mem_format("%s%s", end, place) : mem_format("%s%s%s", start, text_cut(), place);
+    free(whole);
+    free(start);
+    free(end);
     return fit;
 }
 
@@ -148,8 +212,10 @@ static void put(const struct table *table, unsigned column, const char *text, bo
                 const char *off)
 {
     size_t width = table->columns[column].width;
-    bool name = table->columns[column].align == TABLE_FLEX;
-    char *fit = name ? fit_name(text, width) : text_fit(text, width);
+    unsigned align = table->columns[column].align;
+    char *fit = align == TABLE_FLEX     ? fit_name(text, width)
+                : align == TABLE_SOURCE ? fit_start(text, width)
+                                        : text_fit(text, width);
     size_t pad = width - text_width(fit);
     bool right = table->columns[column].align == TABLE_RIGHT;
     fprintf(out, "%*s%s%s%s", right ? (int)pad : 0, "", on, fit, off);

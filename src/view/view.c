@@ -13,6 +13,8 @@ int view_rows(const struct flow *flow, enum view_table table, const struct view_
               struct error *err)
 {
     struct rows rows;
+    if (table == VIEW_TYPES)
+        return view_types(flow, options, out, err);
     rows_make(&rows, flow, table, options, NULL, options->limit);
     if (table != VIEW_PROCESSES)
         rows.traffic = rows_traffic(flow, options);

@@ -19,9 +19,15 @@ enum view_table {
     VIEW_SITES,
     VIEW_THREADS,
     VIEW_FUNCTIONS,
+    VIEW_LINES, /* that access memory */
+    VIEW_TYPES, /* of objects' items */
     VIEW_PROCESSES,
     VIEW_TABLES,
-    VIEW_GROUPS = VIEW_TABLES, /* of processes: rows beside theirs, no table that can be asked for */
+    /* No tables that can be asked for: */
+    VIEW_GROUPS = VIEW_TABLES, /* of processes: rows beside theirs */
+    VIEW_SOURCE,               /* source text with what its lines access */
+    VIEW_FIELDS,               /* of a type */
+    VIEW_ALL,
 };
 
 /* What a row must be to be shown. Empty texts and zeroes ask for nothing. */
@@ -87,6 +93,14 @@ int view_traffic(const struct flow *flow, const struct view_options *options, FI
 /* One object: its life, where it was allocated, who uses it when. -ENOENT when there is no such one. */
 int view_object(const struct flow *flow, uint32_t object, const struct view_options *options, FILE *out,
                 struct error *err);
+
+/* One type: its fields and cache lines, and how they are used. -ENOENT when no sampled object is of such one. */
+int view_type(const struct flow *flow, const char *name, const struct view_options *options, FILE *out,
+              struct error *err);
+
+/* The source of a file or of a function with what each line accesses. -ENOENT when no sampled line is in such one. */
+int view_annotate(const struct flow *flow, const char *name, const struct view_options *options, FILE *out,
+                  struct error *err);
 
 /* "objects" and so on; VIEW_TABLES when it is none of them. */
 enum view_table view_table_named(const char *name);

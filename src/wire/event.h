@@ -21,16 +21,17 @@ enum event_kind {
     EVENT_ALLOC,
     EVENT_FREE,
     EVENT_SAMPLE,
-    EVENT_TOUCH,      /* a page fault: first touch of a page */
-    EVENT_HOME,       /* a page and its home node */
-    EVENT_LOSS,       /* `count` things were lost since the last such event, for `cause` */
-    EVENT_POOL,       /* a pool, or one of the objects that a function named by the user gave, begins or ends */
-    EVENT_POOL_ALLOC, /* such a function gave an object: `alloc`, with the pool it is from */
-    EVENT_PAGE,       /* a page was used during an interval, by one thread where that is known (else tid is 0) */
-    EVENT_FRAME,      /* a page and its frame of physical memory */
-    EVENT_BARRIER,    /* a thread has waited at a barrier */
-    EVENT_REUSE,      /* accesses of a long burst, by the time since their lines were last used */
-    EVENT_LONG_BURST, /* what else is known of it; comes behind them */
+    EVENT_TOUCH,        /* a page fault: first touch of a page */
+    EVENT_HOME,         /* a page and its home node */
+    EVENT_LOSS,         /* `count` things were lost since the last such event, for `cause` */
+    EVENT_POOL,         /* a pool, or one of the objects that a function named by the user gave, begins or ends */
+    EVENT_POOL_ALLOC,   /* such a function gave an object: `alloc`, with the pool it is from */
+    EVENT_PAGE,         /* a page was used during an interval, by one thread where that is known (else tid is 0) */
+    EVENT_FRAME,        /* a page and its frame of physical memory */
+    EVENT_BARRIER,      /* a thread has waited at a barrier */
+    EVENT_REUSE,        /* accesses of a long burst, by the time since their lines were last used */
+    EVENT_LONG_BURST,   /* what else is known of it; comes behind them */
+    EVENT_RUNTIME_CODE, /* a name for code that no file has: a JIT has made it, or an interpreter runs it */
     EVENT_KINDS
 };
 
@@ -256,6 +257,8 @@ enum reuse_flag {
     REUSE_DIRTY =
         4, /* of a store: the longest time between uses of the line since the store before. Not an access more */
     REUSE_NONTEMPORAL = 8, /* past the caches: no line is read for it */
+    REUSE_TIMED =
+        16, /* no access of the program: at the end of the burst, `count` is the ns that a load of the line took */
 };
 
 /* Times in accesses, eight bins an octave. */
@@ -286,6 +289,7 @@ struct event_reuse {
 
 enum long_end { LONG_ENOUGH, LONG_CALL, LONG_CUT, LONG_ENDS };
 
+/* What was counted right behind what was looked at; or, where nothing was looked at, before the next one, or instead. */
 struct event_long_burst {
     uint64_t accesses; /* that were looked at */
     uint64_t lost;     /* of those, what no row could be kept of */
@@ -295,6 +299,16 @@ struct event_long_burst {
     uint64_t took_ns;     /* CPU time of the burst, counting and all */
     uint32_t burst, rows; /* rows: events of its accesses */
     uint8_t end;          /* enum long_end */
+};
+
+/* Comes early, whatever its time is: `since` is when [addr, addr + size) began to be that. 0: as long as the image is known. What
+ * came before at the same addresses is over then. */
+#define RUNTIME_CODE_SCRIPT                                                                                            \
+    (UINT64_C(1) << 62) /* from here on no processor has code: lines of an interpreted program */
+struct event_runtime_code {
+    uint64_t addr, size, since;
+    uint32_t line;
+    const char *name, *file; /* file: "" when not known */
 };
 
 struct event_loss {
@@ -325,6 +339,7 @@ struct event {
         struct event_barrier barrier;
         struct event_reuse reuse;
         struct event_long_burst long_burst;
+        struct event_runtime_code code;
     };
 };
 

@@ -34,6 +34,7 @@ enum wire_type {
     WIRE_POOL_ALLOC,
     WIRE_BARRIER,
     WIRE_EVENT,
+    WIRE_CODE,
     WIRE_TYPES
 };
 
@@ -87,6 +88,13 @@ struct wire_map { /* value: stack */
 struct wire_unmap { /* value: 0 */
     struct wire_head head;
     uint64_t time, addr, size;
+};
+
+struct wire_code { /* value: line */
+    struct wire_head head;
+    uint64_t time;
+    uint64_t id;  /* its address is RUNTIME_CODE_SCRIPT + id * 16 */
+    char texts[]; /* name, NUL, file, NUL */
 };
 
 struct wire_stack { /* value: id, per ring, counting up from 1; bit 31: the chain was cut */

@@ -4,7 +4,7 @@
  *
  * FILE gets one line a sample: `S tid time addr size flags latency stack`, one a stack: `K tid id frame...`, one an
  * allocation: `A tid time addr size`, and at the end one a counter: `C name value`. Exits as the program did. */
-#include "wire/ring.h"
+#include "ring_peek.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -73,7 +73,7 @@ static void drain(void)
         uint64_t tail = atomic_load(&ring->tail);
         bool corrupt = false;
         const struct wire_head *head;
-        while ((head = wire_ring_peek(ring, wire_ring_data(region, i), RING_BYTES, &tail, &corrupt))) {
+        while ((head = ring_peek(ring, wire_ring_data(region, i), RING_BYTES, &tail, &corrupt))) {
             print_record(ring, head);
             tail += head->words * 8u;
         }

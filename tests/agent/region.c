@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "capture/agent/signal_cost.h"
+#include "ring_peek.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -108,7 +109,7 @@ size_t test_region_drain(struct test_region *t)
             continue;
         uint64_t tail = atomic_load(&ring->tail);
         const struct wire_head *head;
-        while ((head = wire_ring_peek(ring, wire_ring_data(t->region, i), t->region->ring_bytes, &tail, &t->corrupt))) {
+        while ((head = ring_peek(ring, wire_ring_data(t->region, i), t->region->ring_bytes, &tail, &t->corrupt))) {
             keep(t, i, ring, head);
             tail += head->words * 8u;
             if (t->lazy)

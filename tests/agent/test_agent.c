@@ -453,14 +453,14 @@ static void libraries_come_and_go(void **state)
     struct test_region t;
     check_all(&t, run(&t, TRACK, "plugin"), 4);
     uint64_t start = 0;
-    bool gone = false;
+    bool unloaded = false;
     for (size_t i = 0; i < t.count; i++) {
         const struct test_record *record = &t.records[i];
         if (record->head->type == WIRE_MODULE && strstr(record->module->path, "libtarget_plugin"))
             start = record->module->start;
-        gone |= record->head->type == WIRE_MODULE_UNLOADED && start && record->module->start == start;
+        unloaded |= record->head->type == WIRE_MODULE_UNLOADED && start && record->module->start == start;
     }
-    assert_true(start && gone);
+    assert_true(start && unloaded);
     test_region_free(&t);
 }
 

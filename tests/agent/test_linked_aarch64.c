@@ -94,7 +94,7 @@ static void run_linked(struct machine *machine, enum linked_mode mode)
     by_linked.count = 0;
     linked_forget(linked);
     linked->mode = mode;
-    linked->left = ENOUGH;
+    linked->remaining = ENOUGH;
     native_running = linked;
     bool ran = linked_run(linked, NULL, &context);
     native_running = NULL;
@@ -166,8 +166,8 @@ static bool compare(const struct machine *before, bool *whole)
         }
         end = after.pc;
         *whole = linked->stopped == LINKED_INSTRUCTION && linked->stop_name == WORD_BRK;
-        if (mode == LINKED_COUNTS && *whole && ENOUGH - linked->left != by_stepper.count && stepped.pc == end) {
-            printf("# %ld counted, %u stepped\n", ENOUGH - linked->left, by_stepper.count);
+        if (mode == LINKED_COUNTS && *whole && ENOUGH - linked->remaining != by_stepper.count && stepped.pc == end) {
+            printf("# %ld counted, %u stepped\n", ENOUGH - linked->remaining, by_stepper.count);
             return false;
         }
         after.fpcr = native.fpcr;
@@ -320,7 +320,7 @@ static void run_slices(struct machine *machine)
     do {
         linked_forget(linked);
         linked->mode = LINKED_COUNTS;
-        linked->left = (int64_t)(random64() % 100);
+        linked->remaining = (int64_t)(random64() % 100);
         assert_true(linked_run(linked, NULL, &context));
     } while (linked->stopped == LINKED_ENOUGH);
     native_running = NULL;

@@ -74,7 +74,7 @@ static void run(ucontext_t *context)
 {
     linked_forget(linked);
     linked->mode = steps % 2 ? LINKED_COUNTS : LINKED_LOGS;
-    linked->left = INT64_MAX / 2;
+    linked->remaining = INT64_MAX / 2;
     native_running = linked;
     assert_true(linked_run(linked, NULL, context));
     native_running = NULL;

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Whole programs under the sampler, ticked every few microseconds: same output, same end; and shares that are known.
 
-usage: test_stepping.py DRIVE AGENT TARGET_SIGNALS TARGET_SHARES"""
+usage: test_stepping.py DRIVE AGENT TARGET_SIGNALS TARGET_SHARES TARGET_SENDS"""
 import difflib
 import os
 import shutil
@@ -9,10 +9,11 @@ import subprocess
 import sys
 import tempfile
 
-DRIVE, AGENT, SIGNALS, SHARES = map(os.path.abspath, sys.argv[1:5])  # programs change their folder
+DRIVE, AGENT, SIGNALS, SHARES, SENDS = map(os.path.abspath, sys.argv[1:6])  # programs change their folder
 OFTEN = ["-t", "40000", "-b", "64", "-p", "900000"]
 TIMER_ONLY = 1 | 2 | 4 | 8 | 16 | 32 | 64
 STORES_ONLY = 2 | 8 | 16 | 64
+LONG_BURSTS = 1 | 2 | 4 | 8 | 16 | 64 | 1024
 results = []
 
 
@@ -40,6 +41,8 @@ def drive(options, command, **more):
                                 "latency": int(fields[6])})
             elif fields[0] == "C":
                 counters[fields[1]] = int(fields[2])
+            elif fields[0] == "A":
+                counters["allocs"] = counters.get("allocs", 0) + 1
     return done, samples, counters
 
 
@@ -146,10 +149,20 @@ def test_selection():
     result(bursts["900000"] > 100 and bursts["1000"] < bursts["900000"] / 10, f"a small budget skips most ticks: {bursts}")
 
 
+def test_sends():
+    """Rows of long bursts are sent at ticks, which come in the middle of hooks too. Were they sent there, the ring would be corrupt in
+    one of four such runs."""
+    done, _, counters = drive(["-t", "40000", "-b", "4", "-p", "900000", "-f", str(LONG_BURSTS)], [SENDS, "40"])
+    blocks = int(done.stdout or 0)
+    result(done.returncode == 0 and counters["long_accesses"] and blocks <= counters["allocs"] <= blocks + 9,
+           f"{blocks} blocks beside rows of long bursts: each once", done.stderr.decode(), str(counters))
+
+
 print("TAP version 13")
 test_programs()
 test_signals()
 test_shares()
 test_selection()
+test_sends()
 print(f"1..{len(results)}")
 sys.exit(0 if all(results) else 1)

@@ -93,8 +93,8 @@ static inline void put_parted(struct facts_subject *subject, double separated)
     parts->near_agree = (uint64_t)((double)parts->near_pairs * (parts->chance + separated * (1 - parts->chance)));
 }
 
-/* An object that all threads use at the same time: on the heap, or the section of a binary. */
-static inline struct made *make_in(const char *binary)
+/* An object that all threads use at the same time: on the heap, the section of a binary, or what a function maps. */
+static inline struct made *make_by(const char *binary, const char *mapper)
 {
     struct made *made = mem_zalloc(sizeof *made);
     made->feeding = feeding_new("numa:4 core:2", ASSIGN_PACKED);
@@ -115,7 +115,11 @@ static inline struct made *make_in(const char *binary)
              (struct event){
                  .kind = EVENT_MODULE_LOAD,
                  .module = {.start = 0x10000000, .end = 0x10000000 + SIZE, .bias = 0x10000000, .path = binary}});
-    else
+    else if (mapper) {
+        feed(feeding,
+             (struct event){.kind = EVENT_RUNTIME_CODE, .time = 1, .code = {0x400800, 0x1000, 0, 0, mapper, ""}});
+        feed_map(feeding, 0x10000000, SIZE, MAP_KIND_ANONYMOUS, 1, "");
+    } else
         feed_alloc(feeding, 0x10000000, SIZE, 1);
     feed_read(feeding, 0x10000000);
     flow_finish(feeding->flow);
@@ -145,6 +149,11 @@ static inline struct made *make_in(const char *binary)
     return made;
 }
 
+static inline struct made *make_in(const char *binary)
+{
+    return make_by(binary, NULL);
+}
+
 static inline struct made *make(void)
 {
     return make_in(NULL);
@@ -161,7 +170,8 @@ static inline const char *patterns(struct made *made)
     array_each (&made->findings->items, const struct finding, finding) {
         used +=
             (size_t)snprintf(text + used, sizeof text - used, "%s%s", used ? " " : "", pattern_name(finding->pattern));
-        assert_true(finding->confidence >= CLAIM_HINT && finding->confidence <= 1 && finding->bursts >= CLAIM_BURSTS);
+        assert_true(finding->confidence >= 1 - thresholds.doubt_hint && finding->confidence <= 1 &&
+                    (double)finding->bursts >= thresholds.bursts);
         assert_true(finding->advice.count > 0 && finding->against.count > 0);
         assert_true(strlen(finding->evidence) > 20 && strlen(finding->gain) > 10);
         array_each (&finding->advice, const struct advice, advice)

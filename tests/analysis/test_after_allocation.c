@@ -13,7 +13,7 @@ static void after_allocation(void **state)
     assert_string_equal(patterns(made), "remote-after-allocation");
     assert_true(
         says(worst(made)->evidence, "by thread main, so its home is on node 0; thread worker 5 on node 2 makes 100%"));
-    assert_true(says(worst(made)->advice.items[0].code, "numa_alloc_onnode(size, 2)"));
+    assert_true(says(worst(made)->advice.items[0].code, "in the thread that uses it, before any other writes it"));
     assert_true(says(warned(worst(made), ACTION_INTERLEAVE)->why, "75%"));
 
     made->object->sharing = SHARING_NODE; /* several threads of that node */
@@ -49,6 +49,25 @@ static void recycled_pages(void **state)
     assert_int_equal(worst(made)->advice.items[0].action, ACTION_SEPARATE_PAGES);
     assert_true(says(worst(made)->advice.items[0].why, "100% of its pages are recycled"));
     assert_non_null(warned(worst(made), ACTION_ALLOCATE_NEAR));
+    made_free(made);
+}
+
+/* Threads of a simulated topology stay where they are assigned: whoever touched its object first and uses it has not moved there. */
+static void nobody_moves_on_a_simulated_topology(void **state)
+{
+    (void)state;
+    struct made *made = make();
+    put_users(made->object, 5, 1);
+    made->object->sharing = SHARING_THREAD;
+    made->object->using_threads = made->object->using_nodes = 1;
+    made->object->main_user = made->object->toucher = 5;
+    made->object->main_user_node = 2;
+    for (int simulated = 1; simulated >= 0; simulated--) {
+        made->feeding.topology->simulated = simulated;
+        assert_string_equal(patterns(made), "remote-after-allocation");
+        assert_int_equal(strstr(worst(made)->evidence, "which has since moved") != NULL, !simulated);
+        assert_int_equal(strstr(worst(made)->advice.items[0].why, "has moved") != NULL, !simulated);
+    }
     made_free(made);
 }
 
@@ -108,8 +127,11 @@ static void far_initialised(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(after_allocation), cmocka_unit_test(many_instances),
-        cmocka_unit_test(recycled_pages),   cmocka_unit_test(no_wider_than_the_evidence),
+        cmocka_unit_test(after_allocation),
+        cmocka_unit_test(many_instances),
+        cmocka_unit_test(recycled_pages),
+        cmocka_unit_test(nobody_moves_on_a_simulated_topology),
+        cmocka_unit_test(no_wider_than_the_evidence),
         cmocka_unit_test(far_initialised),
     };
     return cmocka_run_group_tests_name("after_allocation", tests, NULL, NULL);

@@ -282,11 +282,11 @@ static void check_cover(const struct aggregate_input *input, const struct aggreg
             a += (double)own * log2((double)own);
             b += (double)own * log2((double)node->leaves * (block->last - block->first + 1));
         }
-        assert_true(sum == all || partition->left_out);
+        assert_true(sum == all || partition->skipped);
         double loss = result->whole_gain + result->whole_loss; /* S log2 n of all */
         double wanted = partition->gain * result->whole_gain + partition->loss * result->whole_loss;
-        assert_true(partition->left_out || fabs(b - wanted) < 1e-6 * loss);
-        assert_true(a > 0 || partition->left_out);
+        assert_true(partition->skipped || fabs(b - wanted) < 1e-6 * loss);
+        assert_true(a > 0 || partition->skipped);
         const struct aggregate_partition *next = partition + 1;
         if (next < result->partitions.items + result->partitions.count)
             assert_true(next->p >= partition->p && next->gain >= partition->gain && next->loss >= partition->loss);
@@ -320,7 +320,7 @@ static void less_work(void **state)
                     best = worth > best ? worth : best;
                 }
                 worth = p * one->gain * exact->whole_gain - (1 - p) * one->loss * exact->whole_loss;
-                assert_true(one->left_out || !exact->complete || worth <= best + 1e-6 * exact->whole_gain);
+                assert_true(one->skipped || !exact->complete || worth <= best + 1e-6 * exact->whole_gain);
             }
         }
         aggregation_free(rough);
@@ -342,7 +342,7 @@ static void few_blocks(void **state)
         const struct aggregate_partition *first = result->partitions.items;
         assert_true(result->blocks.count <= most + 1); /* and the one block of p = 1 */
         assert_true(first->p == 0 && first[result->partitions.count - 1].p == 1);
-        assert_true(first->left_out || first->blocks <= most);
+        assert_true(first->skipped || first->blocks <= most);
         check_cover(&input, result);
         aggregation_free(result);
     }

@@ -1,5 +1,6 @@
 /* Claims about shares: what few bursts may say, and what they may not. */
 #include "analysis/facts/claim.h"
+#include "analysis/thresholds.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -32,8 +33,8 @@ static void has_two_sides(void **state)
 static void few_say_nothing(void **state)
 {
     (void)state;
-    assert_true(sure(1, 0.1, CLAIM_BURSTS - 1, false) <= 0);
-    assert_true(sure(1, 0.1, CLAIM_BURSTS, false) > 0.99);
+    assert_true(sure(1, 0.1, thresholds.bursts - 1, false) <= 0);
+    assert_true(sure(1, 0.1, thresholds.bursts, false) > 0.99);
     assert_true(sure(1, 0.1, 0, false) <= 0);
 }
 
@@ -56,14 +57,14 @@ static void says_how_many(void **state)
     for (double bursts = 1; bursts < 500; bursts *= 1.7) {
         for (double share = 0; share <= 1; share += 0.05) {
             uint64_t more = needed(share, 0.5, bursts);
-            assert_true((double)more >= 1.5 * bursts && more >= 2 * CLAIM_BURSTS);
+            assert_true((double)more >= 1.5 * bursts && more >= 2 * thresholds.bursts);
             assert_true(more < 4000000);
             if (share > 0.75)
                 assert_true(sure(share, 0.5, (double)more, false) >= 0.95);
         }
     }
     assert_true(needed(0.6, 0.5, 20) >= 60 && needed(0.6, 0.5, 20) <= 100);
-    assert_true(needed(0.5, 0.5, 0) >= 2 * CLAIM_BURSTS);
+    assert_true(needed(0.5, 0.5, 0) >= 2 * thresholds.bursts);
 }
 
 static void intervals(void **state)

@@ -32,7 +32,7 @@ static void what_caches_answer_is_nothing(void **state)
     made_free(made);
 }
 
-static void the_gate(void **state)
+static void the_verdict_needs_a_cost(void **state)
 {
     (void)state;
     struct made *made = make();
@@ -63,7 +63,7 @@ static void the_gate(void **state)
 }
 
 /* Bursts that all show nothing prove little when they are few; those at the bound prove nothing either way. */
-static void the_gate_is_an_interval(void **state)
+static void the_verdict_is_an_interval(void **state)
 {
     (void)state;
     struct made *made = make();
@@ -169,7 +169,7 @@ static const char *where(struct consult *it)
 
 static void bind(struct consult *it)
 {
-    advise_to(it, ACTION_PIN_TOGETHER, code_pin_thread(it, 0), "%u nodes", it->nodes);
+    advise_to(it, ACTION_PIN_TOGETHER, code_pin_thread(it), "%u nodes", it->nodes);
 }
 
 /* A pattern may be about anything: a process and the run as a whole are judged as objects are. */
@@ -180,20 +180,58 @@ static void on_processes_and_the_run(void **state)
                              run = {"r", "of the run", &on_run, sure, where, bind};
     const struct pattern_row *const rows[] = {&process, &run};
     struct made *made = make();
-    struct findings *findings = findings_make_with(&made->facts, rows, 2);
+    struct findings *findings = findings_make_with(&made->facts, rows, 2, made->facts.remote_penalty, NULL);
     assert_int_equal(findings->items.count, 2);
     array_each (&findings->items, const struct finding, finding) {
         const struct pattern_row *row = rows[finding->pattern];
         assert_true(says(finding->evidence, row == &run ? "the run: 6000" : "process "));
-        assert_true(says(finding->gain, "At most 20.0% of run time"));
+        assert_true(says(finding->gain, "20.0% of run time"));
         assert_null(finding->subject);
         assert_int_equal(finding->node, -1);
         assert_int_equal(finding->process, row == &run ? FLOW_NONE : 0);
         assert_string_equal(finding->advice.items[0].why, "4 nodes");
-        assert_true(finding->confidence > CLAIM_LIKELY && finding->bursts == made->facts.bursts);
+        assert_true(finding->confidence > 1 - thresholds.doubt_likely && finding->bursts == made->facts.bursts);
     }
     findings_free(findings);
     made_free(made);
+}
+
+static const char *option(struct made *made)
+{
+    const struct advice *advice = advised(worst(made), ACTION_RUNTIME_OPTION);
+    return advice ? advice->code : "";
+}
+
+/* What a runtime maps for itself has no line that could place it: an option of the runtime or numactl, whatever the pattern is. */
+static void heaps_of_runtimes_have_no_code(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *mapper, *name, *option;
+    } heaps[] = {{"ReservedHeapSpace::ReservedHeapSpace", "Java heap", "-XX:+UseNUMA"},
+                 {"CodeHeap::reserve", "Java code cache", ""},
+                 {"v8::internal::SemiSpace::Commit", "V8 heap, new space", ""},
+                 {"runtime.(*mheap).sysAlloc", "Go heap", ""},
+                 {"make_grid", NULL, ""}}; /* and what is none has code as ever */
+    for (size_t i = 0; i < sizeof heaps / sizeof *heaps; i++) {
+        struct made *made = make_by(NULL, heaps[i].mapper);
+        for (unsigned parted = 0; parted < 2; parted++) {
+            put_parted(made->object, parted ? 0.9 : 0.02);
+            assert_string_equal(patterns(made), parted ? "far-initialised" : "concurrent-remote");
+            bool code = false;
+            array_each (&worst(made)->advice, const struct advice, advice)
+                code |= strstr(advice->code, "/*") != NULL;
+            assert_int_equal(code, parted && !heaps[i].name);
+            if (heaps[i].name) {
+                assert_string_equal(worst(made)->name, heaps[i].name);
+                assert_true(says(advised(worst(made), ACTION_INTERLEAVE)->code, "numactl --interleave=all"));
+                assert_true(says(option(made), heaps[i].option));
+                assert_null(advised(worst(made), ACTION_FIRST_TOUCH));
+            }
+            assert_int_equal(*option(made) != '\0', *heaps[i].option != '\0');
+        }
+        made_free(made);
+    }
 }
 
 static void all_have_names(void **state)
@@ -212,12 +250,13 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(little_is_nothing),
         cmocka_unit_test(what_caches_answer_is_nothing),
-        cmocka_unit_test(the_gate),
-        cmocka_unit_test(the_gate_is_an_interval),
+        cmocka_unit_test(the_verdict_needs_a_cost),
+        cmocka_unit_test(the_verdict_is_an_interval),
         cmocka_unit_test(runs_do_not_contradict),
         cmocka_unit_test(no_pattern_is_what_remains),
         cmocka_unit_test(as_sure_as_the_weakest),
         cmocka_unit_test(on_processes_and_the_run),
+        cmocka_unit_test(heaps_of_runtimes_have_no_code),
         cmocka_unit_test(all_have_names),
     };
     return cmocka_run_group_tests_name("findings", tests, NULL, NULL);

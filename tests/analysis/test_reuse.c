@@ -9,7 +9,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-enum { LINE = 64, ACCESSES = 2000000, BURSTS = 6 };
+enum { LINE = 64, ACCESSES = 2000000, BURSTS = 8 };
 
 static struct reuse_times times;
 static struct reuse_counts counts, dirty;
@@ -25,6 +25,14 @@ static uint64_t random_number(void)
 
 /* One access of a program: which line, and whether it is stored to. */
 typedef uint64_t program(uint64_t i, bool *write);
+
+enum { THREADS = 4, APART = 1 << 22 /* lines of one thread, where there are several */ };
+
+/* Threads that share a cache, each with lines of its own. */
+struct threads {
+    unsigned count;
+    program *next[THREADS];
+};
 
 /* c[i] = a[i] + b[i]; i, eight to a line, over arrays of 2 MiB. */
 static uint64_t triad(uint64_t i, bool *write)
@@ -83,8 +91,8 @@ struct truth {
     double misses, written;
 };
 
-/* Of the second half, when the cache is warm. */
-static struct truth simulate(program *next, uint64_t lines)
+/* Of the second half, when the cache is warm; the threads take turns. */
+static struct truth simulate(const struct threads *threads, uint64_t lines)
 {
     enum { SPACE = 1 << 25 };
     uint64_t accesses = 2 * ACCESSES, miss = 0, back = 0, counted = 0;
@@ -95,7 +103,9 @@ static struct truth simulate(program *next, uint64_t lines)
     random_state = 88172645463325252u;
     for (uint64_t i = 0; i < accesses; i++) {
         bool write;
-        uint64_t line = next(i, &write) % SPACE, used = lru.last[line];
+        unsigned thread = i % threads->count;
+        uint64_t line = (threads->next[thread](i / threads->count, &write) + thread * APART) % SPACE;
+        uint64_t used = lru.last[line];
         bool hit = used && tree_sum(&lru, i) - tree_sum(&lru, used - 1) < lines;
         if (used)
             tree_add(&lru, used - 1, -1);
@@ -114,7 +124,8 @@ static struct truth simulate(program *next, uint64_t lines)
     return (struct truth){(double)miss / (double)counted, (double)back / (double)counted};
 }
 
-static void look(program *next)
+/* Bursts are of one thread, and of each as many. */
+static void look(const struct threads *threads)
 {
     memset(&counts, 0, sizeof counts);
     memset(&dirty, 0, sizeof dirty);
@@ -125,7 +136,7 @@ static void look(program *next)
         reuse_begin(&times, random_number(), ACCESSES);
         for (uint64_t i = from; i < from + ACCESSES; i++) {
             bool write;
-            uint64_t line = next(i, &write);
+            uint64_t line = threads->next[burst % threads->count](i, &write);
             reuse_note(&times, 0x1000 + write, line * LINE, write);
         }
         assert_int_equal(times.now, ACCESSES);
@@ -139,8 +150,6 @@ static void look(program *next)
                 followed += (double)row->count;
         }
         counts.at_once += ACCESSES - followed;
-        counts.bursts++;
-        dirty.bursts++;
     }
 }
 
@@ -159,19 +168,26 @@ static void close_to(double estimate, double truth, double within, double floor)
     assert_true(fabs(estimate - truth) <= within * truth + floor);
 }
 
-static void compare(program *next, uint64_t lines)
+/* Footprints of threads add up in a cache that they share: each has its part of it. */
+static void compare_threads(struct threads threads, uint64_t lines)
 {
     static struct reuse_curve all, stores;
-    look(next);
-    struct truth truth = simulate(next, lines);
+    double own = (double)lines / threads.count;
+    look(&threads);
+    struct truth truth = simulate(&threads, lines);
     reuse_curve_make(&all, &counts, NULL);
-    double time = reuse_curve_time(&all, (double)lines), accesses = total(&counts);
-    assert_true(all.lines > (double)lines || truth.misses < 1e-6);
+    double time = reuse_curve_time(&all, own), accesses = total(&counts);
+    assert_true(all.lines > own || truth.misses < 1e-6);
     close_to(reuse_curve_at(&all, time), truth.misses, 0.1, 0.002);
     if (total(&dirty) <= 0)
         return;
     reuse_curve_make(&stores, &dirty, NULL);
     close_to(reuse_curve_at(&stores, time) * total(&dirty) / accesses, truth.written, 0.1, 0.002);
+}
+
+static void compare(program *next, uint64_t lines)
+{
+    compare_threads((struct threads){1, {next}}, lines);
 }
 
 static void test_streams_miss(void **state)
@@ -203,6 +219,49 @@ static void test_written_once(void **state)
     compare(twice, 16384);
 }
 
+static void test_threads_share(void **state)
+{
+    (void)state;
+    for (uint64_t lines = 8192; lines <= 65536; lines *= 4) {
+        compare_threads((struct threads){2, {small, small}}, lines);
+        compare_threads((struct threads){2, {small, triad}}, lines);
+        compare_threads((struct threads){4, {small, twice, small, twice}}, lines);
+        compare_threads((struct threads){4, {triad, twice, small, small}}, lines);
+    }
+}
+
+static unsigned asked;
+
+/* Of every other line nothing can be said. */
+static bool load(uint64_t addr, uint32_t *ns)
+{
+    asked++;
+    *ns = (uint32_t)(addr / LINE);
+    return addr / LINE % 2 == 0;
+}
+
+/* Line n of a stream is last used by access 8 n + 8: of the lines that are timed the time since then is known. */
+static void test_timed_loads(void **state)
+{
+    uint32_t found = 0, oldest = 0;
+    (void)state;
+    reuse_begin(&times, 12345, ACCESSES);
+    for (uint64_t i = 0; i < ACCESSES; i++)
+        reuse_note(&times, 0x1000, i / 8 * LINE, false);
+    uint32_t before = times.row_count;
+    reuse_time_loads(&times, 678, load);
+    assert_in_range(asked, REUSE_LOADS, REUSE_LINE_TABLE);
+    for (uint32_t i = before; i < times.row_count; i++, found++) {
+        const struct reuse_row *row = &times.rows[i];
+        assert_int_equal(row->flags, REUSE_TIMED);
+        assert_int_equal(row->count, row->addr / LINE);
+        assert_int_equal(row->bin, reuse_bin(ACCESSES - (row->addr / LINE * 8 + 8)));
+        oldest = row->bin > oldest ? row->bin : oldest;
+    }
+    assert_int_equal(found, REUSE_LOADS);
+    assert_true(oldest > reuse_bin(ACCESSES / 2)); /* of all that are followed, not of the latest */
+}
+
 static void test_bins(void **state)
 {
     (void)state;
@@ -216,8 +275,9 @@ static void test_bins(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_bins),   cmocka_unit_test(test_streams_miss), cmocka_unit_test(test_what_fits_hits),
-        cmocka_unit_test(test_gather), cmocka_unit_test(test_written_once),
+        cmocka_unit_test(test_bins),        cmocka_unit_test(test_streams_miss), cmocka_unit_test(test_what_fits_hits),
+        cmocka_unit_test(test_gather),      cmocka_unit_test(test_written_once), cmocka_unit_test(test_threads_share),
+        cmocka_unit_test(test_timed_loads),
     };
     return cmocka_run_group_tests_name("reuse", tests, NULL, NULL);
 }

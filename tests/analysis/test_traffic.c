@@ -1,7 +1,10 @@
 /* Bytes from memory, of made-up long bursts and samples: how many, whose, and what is not said. */
 #include "long_bursts.h"
+#include "analysis/thresholds.h"
 
+#include "analysis/reuse/reuse.h"
 #include "analysis/traffic/traffic_times.h"
+#include "topology/calibration.h"
 
 #include <math.h>
 
@@ -96,6 +99,55 @@ static void a_stream(void **state)
     finish(&run);
 }
 
+/* What is counted before bursts is twice what is counted behind them, by threads whose cache others had meanwhile. */
+static void slow_behind(void **state)
+{
+    (void)state;
+    struct run run = begin();
+    for (unsigned i = 0; i < ROUNDS; i++) {
+        tick(&run, 0, HEAP + i * 8192ul, 0, 0);
+        burst(&run, (struct long_of){.accesses_ns = 2});
+        burst(&run, (struct long_of){.addr = HEAP, .size = WINDOW, .accesses_ns = i % 2 ? 0.5 : 1.5});
+    }
+    end(&run, CACHE);
+    near(run.traffic->all.read, 2 * rate(&run));
+    assert_int_equal(run.traffic->bursts, ROUNDS);
+    near(run.traffic->accesses_ns, 2);
+    finish(&run);
+}
+
+/* Nothing is counted behind, as where each call ends a burst: what was counted before stands for it. */
+static void counted_before_alone(void **state)
+{
+    (void)state;
+    struct run run = begin();
+    for (unsigned i = 0; i < ROUNDS; i++) {
+        tick(&run, 0, HEAP + i * 8192ul, 0, 0);
+        burst(&run, (struct long_of){.accesses_ns = 2});
+        burst(&run, (struct long_of){.addr = HEAP, .size = WINDOW, .uncounted = true});
+    }
+    end(&run, CACHE);
+    near(run.traffic->all.read, 2 * rate(&run));
+    finish(&run);
+}
+
+/* Of the CPU time a fifth was sampling's. */
+static void without_sampling(void **state)
+{
+    (void)state;
+    struct run run = begin();
+    for (unsigned i = 0; i < ROUNDS; i++) {
+        tick(&run, 0, HEAP + i * 8192ul, 0, 0);
+        burst(&run, (struct long_of){.addr = HEAP, .size = WINDOW});
+    }
+    run.feeding.ending = trace_session_new();
+    trace_session_set(run.feeding.ending, "cpu_ns", "1000000000");
+    trace_session_set(run.feeding.ending, "handler_ns", "200000000");
+    end(&run, CACHE);
+    near(run.traffic->all.read, 0.8 * rate(&run));
+    finish(&run);
+}
+
 /* The window is used again after a quarter of a MiB: a cache of a MiB has it, one of 128 KiB has not. */
 static void a_cache(void **state)
 {
@@ -127,24 +179,44 @@ static void stores(void **state)
     finish(&run);
 }
 
+/* Three of four long bursts are in the first array, by chance: samples say that it has half of the time. */
+static void weighed_by_samples(void **state)
+{
+    (void)state;
+    struct run run = begin();
+    const uint64_t arrays[] = {HEAP, HEAP + 2ul * ARRAY};
+    for (unsigned i = 0; i < ROUNDS; i++) {
+        tick(&run, 0, arrays[i % 2] + i * 8192ul, 0, 0);
+        burst(&run, (struct long_of){.addr = arrays[i % 4 == 3], .size = WINDOW});
+    }
+    end(&run, CACHE);
+    double by_time = 0.75, by_samples = 0.5, weight = thresholds.by_samples;
+    near(run.traffic->all.read, rate(&run));
+    near(array(&run, HEAP)->bytes.read, rate(&run) * (by_time + weight * by_samples) / (1 + weight));
+    assert_true(array(&run, HEAP)->bytes.read < 0.6 * rate(&run));
+    finish(&run);
+}
+
 /* Of three ticks two are of thread 1, which is on node 1, in memory of node 0. */
 static void shared_out_by_samples(void **state)
 {
     (void)state;
     struct run run = begin();
+    double error;
     for (unsigned i = 0; i < ROUNDS; i++) {
         for (unsigned k = 0; k < 3; k++)
             tick(&run, k ? 1 : 0, HEAP + (3 * i + k) * 8192ul, 0, 0);
         burst(&run, (struct long_of){.addr = HEAP, .size = WINDOW});
     }
     end(&run, CACHE);
-    near(traffic_remote_share(run.traffic), 2 / 3.0);
+    near(traffic_remote_share(run.traffic, &error), 2 / 3.0);
+    near(error, sqrt(2 / 9.0 / (3 * ROUNDS))); /* of one object, what its samples say of nodes */
     near(run.traffic->node_pairs[1 * run.traffic->node_count], rate(&run) * 2 / 3);
     near(run.traffic->node_read[0], rate(&run));
     near(traffic_of_thread(run.traffic, 1)->bytes.read, rate(&run) * 2 / 3);
     near(traffic_of_thread(run.traffic, 1)->user_s, (double)run.process_ns * 1e-9 * 2 / 3);
     near(traffic_of_thread(run.traffic, 0)->bytes.read, rate(&run) / 3);
-    traffic_functions(run.traffic);
+    traffic_code(run.traffic);
     double sum = 0;
     array_each (&run.traffic->functions, const struct traffic_bytes, bytes)
         sum += bytes->read;
@@ -189,6 +261,26 @@ static void too_short(void **state)
     finish(&run);
 }
 
+/* Of an object that the cache can hold beside what bursts show, each line comes from memory once. */
+static void smaller_than_the_cache(void **state)
+{
+    (void)state;
+    enum { SMALL = 2 << 20 };
+    const uint64_t addr = HEAP + 4ul * ARRAY;
+    struct run run = begin();
+    feed_alloc(&run.feeding, addr, SMALL, CHAIN + 2);
+    for (unsigned i = 0; i < ROUNDS; i++) {
+        tick(&run, 0, addr + i * 8192ul, 0, 0);
+        burst(&run, (struct long_of){.addr = addr, .size = 1 << 19});
+    }
+    end(&run, 8 << 20);
+    assert_true(run.traffic->at_most);
+    near(run.traffic->all.read, SMALL / run.traffic->seconds);
+    near(array(&run, addr)->bytes.read, SMALL / run.traffic->seconds);
+    near(run.traffic->all.least, 0);
+    finish(&run);
+}
+
 /* One burst alone is longer, and uses its lines again: that is no bound of what a cache leaves to memory that it does not fill. */
 static void too_short_but_one(void **state)
 {
@@ -224,7 +316,8 @@ static void too_few(void **state)
 {
     (void)state;
     struct run run = begin();
-    for (unsigned i = 0; i + 1 < traffic_rules.bursts; i++) {
+    double error;
+    for (unsigned i = 0; i + 1 < thresholds.long_bursts; i++) {
         tick(&run, 0, HEAP + i * 8192ul, 0, 0);
         burst(&run, (struct long_of){.addr = HEAP, .size = WINDOW});
     }
@@ -232,7 +325,7 @@ static void too_few(void **state)
     assert_true(run.traffic->recorded && run.traffic->too_few);
     assert_false(run.traffic->all.is_rated);
     assert_int_equal(run.traffic->objects.count, 0);
-    assert_true(traffic_remote_share(run.traffic) < 0);
+    assert_true(traffic_remote_share(run.traffic, &error) < 0);
     finish(&run);
 }
 
@@ -296,14 +389,61 @@ static void nothing_recorded(void **state)
     finish(&run);
 }
 
+/* Loads of lines that were not used for so many accesses, 64 bytes for eight of them; `ns` each. */
+static void timed(struct run *run, uint64_t accesses, uint64_t ns, unsigned count)
+{
+    struct long_of burst = {.number = run->long_bursts};
+    for (unsigned i = 0; i < count; i++)
+        feed_reuse(&run->feeding, &burst, HEAP + i * LINE, accesses, ns, REUSE_TIMED);
+}
+
+/* A line should be in a cache of 1 MiB as long as less than half of that was used since, and not once twice as much was. */
+static void checked_by_loads(void **state)
+{
+    enum { HALF = (1 << 20) / WORD / 2, TWICE = 2 << 20, IN_L2 = 4, IN_L3 = 25 };
+    struct run run = begin();
+    struct error err = {0};
+    (void)state;
+    for (unsigned i = 0; i < ROUNDS; i++)
+        burst(&run, (struct long_of){.addr = HEAP, .size = WINDOW});
+    timed(&run, HALF * 3 / 4, IN_L2, 9);
+    timed(&run, HALF * 3 / 4, IN_L3, 1);
+    timed(&run, HALF * 2, IN_L3, 5);
+    timed(&run, TWICE / WORD * 5 / 4, IN_L3, 3);
+    timed(&run, TWICE / WORD * 5 / 4, IN_L2, 2);
+    feeding_build(&run.feeding);
+    struct reuse *reuse = reuse_make(run.feeding.flow);
+    struct calibration *calibration =
+        calibration_from_text("1 nodes=1 L1:32768:1:0 L2:1048576:4:3 L3:8388608:30:25 0>0:105:100", &err);
+    struct reuse_check check = reuse_check(reuse, calibration);
+    assert_int_equal(check.cache, 1 << 20);
+    assert_int_equal(check.inside, 10);
+    assert_int_equal(check.near, 9);
+    assert_int_equal(check.beyond, 5);
+    assert_int_equal(check.far, 3);
+    assert_int_equal(reuse_check(reuse, NULL).cache, 0);
+    struct reuse_answer answer;
+    reuse_ask(reuse, CACHE, &answer); /* they are no accesses of the program */
+    near(answer.all.read * (double)(flow_end(run.feeding.flow) - flow_start(run.feeding.flow)),
+         reuse_cpu_seconds(reuse) * 1e18 * PER_ACCESS);
+    reuse_answer_free(&answer);
+    calibration_free(calibration);
+    reuse_free(reuse);
+    feeding_free(&run.feeding);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_stream),
+        cmocka_unit_test(without_sampling),
+        cmocka_unit_test(slow_behind),
+        cmocka_unit_test(counted_before_alone),
         cmocka_unit_test(a_cache),
         cmocka_unit_test(stores),
         cmocka_unit_test(over_time),
         cmocka_unit_test(too_short),
+        cmocka_unit_test(smaller_than_the_cache),
         cmocka_unit_test(too_short_but_one),
         cmocka_unit_test(caches_that_are_not_known),
         cmocka_unit_test(too_few),
@@ -311,7 +451,9 @@ int main(void)
         cmocka_unit_test(after_the_last),
         cmocka_unit_test(the_error),
         cmocka_unit_test(nothing_recorded),
+        cmocka_unit_test(weighed_by_samples),
         cmocka_unit_test(shared_out_by_samples),
+        cmocka_unit_test(checked_by_loads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

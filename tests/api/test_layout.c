@@ -32,6 +32,7 @@ LIES_AT(nlens_phase, remote, 32);
 LIES_AT(nlens_facts, phases, 144);
 LIES_AT(nlens_advice, code, 32);
 LIES_AT(nlens_finding, against, 152);
+LIES_AT(nlens_verdict, evidence_bursts, 168);
 LIES_AT(nlens_page_user, unknown, 32);
 LIES_AT(nlens_page, users, 96);
 

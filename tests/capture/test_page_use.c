@@ -6,6 +6,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 #include <cmocka.h>
 
@@ -135,13 +136,50 @@ static void test_written(void **state)
     array_free(&reported);
 }
 
+static void use_own(struct page_use *pages, uint64_t time, const volatile char *page)
+{
+    struct page_access access = {.time = time, .addr = (uintptr_t)page, .pid = (uint32_t)getpid(), .tid = 1};
+    page_use_add(pages, &access);
+}
+
+/* A thread that has no CPU in the middle of a fault: its page is not there for many intervals. */
+static void test_slow_fault(void **state)
+{
+    (void)state;
+    size_t size = (size_t)getpagesize();
+    volatile char *memory = mmap(NULL, 3 * size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_ptr_not_equal(memory, MAP_FAILED);
+    struct page_use *pages = start(10, 10, 1 << 20);
+    use_own(pages, 1010, memory);
+    page_use_reach(pages, 1100);
+    page_use_reach(pages, 1200);
+    page_use_reach(pages, 1300);
+    assert_int_equal(reported.count, 0);
+    memory[0] = 1;
+    for (uint64_t time = 1400; time <= 2000; time += 100)
+        page_use_reach(pages, time);
+    assert_int_equal(find(1, (uintptr_t)memory, 1000)->event.page.until, 1100);
+    assert_int_equal(reported.count, 1);
+    use_own(pages, 2010, memory + size); /* had its page, and lost it: the thread faults again */
+    page_use_reach(pages, 2100);
+    assert_int_equal(reported.count, 1);
+    use_own(pages, 2110, memory + 2 * size);
+    page_use_reach(pages, 2200);
+    find(1, (uintptr_t)memory + size, 2000);
+    assert_int_equal(reported.count, 2);
+    for (uint64_t time = 2300; time <= 20000; time += 100)
+        page_use_reach(pages, time);
+    find(1, (uintptr_t)memory + 2 * size, 2100); /* never there: reported all the same */
+    page_use_free(pages);
+    munmap((void *)memory, 3 * size);
+    array_free(&reported);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_intervals),
-        cmocka_unit_test(test_late_end),
-        cmocka_unit_test(test_bounds),
-        cmocka_unit_test(test_written),
+        cmocka_unit_test(test_intervals), cmocka_unit_test(test_late_end),   cmocka_unit_test(test_bounds),
+        cmocka_unit_test(test_written),   cmocka_unit_test(test_slow_fault),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,12 @@
 /* Asking the kernel what is mapped where, with this very process as the one that is asked. */
+#include "capture/process/proc.h"
 #include "capture/process/process_maps.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -84,11 +86,36 @@ static void a_process_that_is_gone_does_no_harm(void **state)
     capture_maps_free(maps);
 }
 
+static void parsed(const char *text, bool is_java, const char *path, enum map_kind kind)
+{
+    char line[256];
+    struct proc_map map;
+    snprintf(line, sizeof line, "%s", text);
+    assert_true(proc_map_parse(line, &map));
+    proc_map_name(&map, is_java);
+    assert_string_equal(map.path, path);
+    assert_int_equal(proc_map_kind(map.path, map.flags), kind);
+}
+
+/* Heaps of runtimes are known by their addresses, also what is only reserved yet; other memory there is not. */
+static void heaps_of_runtimes(void **state)
+{
+    (void)state;
+    parsed("c000000000-c000600000 rw-p 00000000 00:00 0 \n", false, "[Go heap]", MAP_KIND_OTHER);
+    parsed("c000600000-c004000000 ---p 00000000 00:00 0 \n", false, "[Go heap]", MAP_KIND_OTHER);
+    parsed("c004000000-c004001000 rwxp 00000000 00:00 0 \n", false, "", MAP_KIND_ANONYMOUS);
+    parsed("c000000000-c000600000 rw-p 00000000 fe:00 31 /tmp/x\n", false, "/tmp/x", MAP_KIND_FILE);
+    parsed("687400000-729400000 rw-p 00000000 00:00 0 \n", true, "[Java heap]", MAP_KIND_OTHER);
+    parsed("687400000-729400000 rw-p 00000000 00:00 0 \n", false, "", MAP_KIND_ANONYMOUS);
+    parsed("7f63f4000000-7f63f42fe000 rw-p 00000000 00:00 0 \n", true, "", MAP_KIND_ANONYMOUS);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_map_is_reported_once_when_it_is_sampled),
         cmocka_unit_test(a_process_that_is_gone_does_no_harm),
+        cmocka_unit_test(heaps_of_runtimes),
     };
     return cmocka_run_group_tests_name("process_maps", tests, NULL, NULL);
 }

@@ -1,68 +1,5 @@
 /* What is matched with what, and what is called real, on profiles made by hand. */
-#include "compare/difference.h"
-
-#include "base/strtab.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
-#include <cmocka.h>
-
-enum { BURST = 16 };
-
-static struct profile *blank(unsigned bursts)
-{
-    struct profile *profile = mem_zalloc(sizeof *profile);
-    profile->texts = strtab_new();
-    profile->path = profile->command = profile->placement = profile->verdict = "";
-    profile->unit = "ns";
-    profile->nodes = 2;
-    profile->homes = mem_zalloc(5 * sizeof *profile->homes);
-    profile->node_numbers = mem_zalloc(3 * sizeof *profile->node_numbers);
-    profile->bursts = bursts;
-    for (unsigned i = 0; i < bursts; i++) {
-        ratio_add(&profile->all, BURST, BURST);
-        ratio_add(&profile->far, 0, BURST);
-    }
-    return profile;
-}
-
-/* An entry that `with` of the bursts are about, `remote` of 16 of their accesses remote, `latency` each. */
-static void add(struct profile *profile, enum profile_table table, const char *name, uint32_t order, unsigned with,
-                unsigned remote, double latency)
-{
-    struct profile_entry entry = {.name = strtab_intern(profile->texts, name),
-                                  .file = "",
-                                  .module = "",
-                                  .line = order,
-                                  .order = order,
-                                  .loose = strtab_add(profile->texts, name),
-                                  .samples = with * BURST};
-    for (unsigned i = 0; i < with; i++) {
-        ratio_add(&entry.share, BURST, BURST);
-        /* Not all bursts are alike, or there would be nothing to be unsure of. */
-        ratio_add(&entry.far, i % 2 ? remote : remote ? remote - 1 : 0, BURST);
-        ratio_add(&entry.of_all, remote, BURST);
-        ratio_add(&entry.latency, latency * BURST * (i % 2 ? 1.1 : 0.9), BURST);
-    }
-    entry.share.bursts = profile->all.bursts;
-    entry.share.n = profile->all.n;
-    entry.share.nn = profile->all.nn;
-    array_push(&profile->tables[table], entry);
-}
-
-static const struct difference_row *row_named(const struct difference *difference, enum profile_table table,
-                                              const char *name, uint32_t order)
-{
-    array_each (&difference->tables[table], const struct difference_row, row) {
-        const struct profile_entry *entry = row->sides[0] ? row->sides[0] : row->sides[1];
-        if (strcmp(entry->name, name) == 0 && entry->order == order)
-            return row;
-    }
-    fail_msg("no row %s", name);
-    return NULL;
-}
+#include "profiles.h"
 
 static void finish(struct difference *difference, struct profile *before, struct profile *after)
 {
@@ -106,6 +43,63 @@ static void lines_move(void **state)
     assert_null(fresh->sides[0]);
     assert_true(fresh->real[DIFFERENCE_SHARE]);
     finish(difference, before, after);
+}
+
+static struct profile_entry *last_object(struct profile *profile)
+{
+    return &profile->tables[PROFILE_OBJECTS].items[profile->tables[PROFILE_OBJECTS].count - 1];
+}
+
+/* An object of a size, allocated in a file, that `user` accesses from a part of the run on. */
+static void add_used(struct profile *profile, const char *name, const char *file, uint64_t bytes, const char *user,
+                     double from)
+{
+    add(profile, PROFILE_OBJECTS, name, 10, 200, strcmp(name, "grid") == 0 ? 12 : 4, 10);
+    struct profile_entry *entry = last_object(profile);
+    entry->file = file;
+    entry->kind = OBJECT_HEAP;
+    entry->bytes = bytes;
+    entry->from = from;
+    entry->until = 1;
+    entry->users[0] = (struct profile_user){.function = strtab_add(profile->texts, user), .share = 1};
+}
+
+static void what_was_renamed_is_the_same(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *file, *user;
+        uint64_t bytes;
+        double from;
+        bool same;
+    } cases[] = {
+        {"/a/solver.c", "sweep", 64 << 20, 0, true},   {"/a/grid.c", "sweep", 65 << 20, 0.02, true},
+        {"/a/grid.c", "sweep", 64 << 20, 0.5, false},  {"/a/solver.c", "sweep", 24 << 20, 0, false},
+        {"/a/solver.c", "reduce", 64 << 20, 0, false}, {"/a/solver.c", "sweep", 64 << 20, 0.5, true},
+    };
+    for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct profile *before = blank(1000), *after = blank(1000);
+        add_used(before, "grid", "/a/solver.c", 64 << 20, "sweep", 0);
+        add_used(after, "Grid::cells", cases[i].file, cases[i].bytes, cases[i].user, cases[i].from);
+        last_object(after)->line = last_object(after)->order = 77;
+        array_push(&before->findings,
+                   (struct profile_finding){
+                       .pattern = PATTERN_FAR_INITIALISED, .name = "grid", .file = "", .node = -1, .evidence = ""});
+        array_push(&after->findings,
+                   (struct profile_finding){
+                       .pattern = PATTERN_MIXED_PAGES, .name = "Grid::cells", .file = "", .node = -1, .evidence = ""});
+        struct difference *difference = difference_make(before, after);
+        const struct difference_row *row = row_named(difference, PROFILE_OBJECTS, "grid", 10);
+        assert_int_equal(row->renamed, cases[i].same);
+        assert_int_equal(row->sides[1] != NULL, cases[i].same);
+        assert_int_equal(strstr(difference->what, "Grid::cells (") && strstr(difference->what, "is what was grid"),
+                         cases[i].same);
+        /* What is left of a problem, under another name and pattern, is not a new one. */
+        const struct difference_finding *fate = &difference->findings.items[difference->findings.count - 1];
+        assert_string_equal(fate->after->name, "Grid::cells");
+        assert_int_equal(fate->fate == FATE_NEW, !cases[i].same);
+        finish(difference, before, after);
+    }
 }
 
 static void one_line_two_names(void **state)
@@ -265,13 +259,10 @@ static void findings_go_and_stay(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lines_move),
-        cmocka_unit_test(one_line_two_names),
-        cmocka_unit_test(threads_keep_their_place),
-        cmocka_unit_test(real_and_noise),
-        cmocka_unit_test(what_cannot_be_compared),
-        cmocka_unit_test(lost_samples_explain),
-        cmocka_unit_test(findings_go_and_stay),
+        cmocka_unit_test(lines_move),           cmocka_unit_test(what_was_renamed_is_the_same),
+        cmocka_unit_test(one_line_two_names),   cmocka_unit_test(threads_keep_their_place),
+        cmocka_unit_test(real_and_noise),       cmocka_unit_test(what_cannot_be_compared),
+        cmocka_unit_test(lost_samples_explain), cmocka_unit_test(findings_go_and_stay),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

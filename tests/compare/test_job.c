@@ -1,52 +1,10 @@
-#include "compare/job/job.h"
+#include "ranks.h"
+#include "../predict/workers.h"
+
 #include "compare/job/rank_pack.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
-
-enum { RANKS = 4 };
-
-/* A rank with a second of CPU time for each hundred bursts, and one object that all its work is at. */
-static struct rank_summary *rank_with(uint32_t number, uint64_t bursts, uint64_t mpi_bursts)
-{
-    static const char *const paths[] = {"d/0.data", "d/1.data", "d/2.data", "d/3.data"};
-    struct rank_summary *rank = rank_summary_unread(paths[number % RANKS], "");
-    rank->in_job = rank->ended = true;
-    rank->rank = number;
-    rank->ranks = RANKS;
-    rank->job = "77";
-    rank->launcher = "openmpi";
-    rank->host = number < 2 ? "a" : "b";
-    rank->command = "./app";
-    rank->bursts = bursts;
-    rank->mpi_bursts = mpi_bursts;
-    rank->cpu_s = (double)bursts / 100;
-    array_push(
-        &rank->objects,
-        (struct rank_object){
-            .name = "field", .file = "app.c", .line = 7, .kind = OBJECT_HEAP, .work = (double)(bursts - mpi_bursts)});
-    return rank;
-}
-
-static struct job *make(struct rank_summary **ranks, size_t count)
-{
-    struct error err = {0};
-    struct job *job = job_make(ranks, count, "d", &err);
-    assert_non_null(job);
-    return job;
-}
-
-static void end(struct job *job, struct rank_summary **ranks, size_t count)
-{
-    job_free(job);
-    for (size_t i = 0; i < count; i++)
-        rank_summary_free(ranks[i]);
-}
 
 static void the_rank_with_more_work_holds_the_others_up(void **state)
 {
@@ -155,6 +113,28 @@ static void a_finding_on_many_ranks_is_one(void **state)
     end(job, ranks, RANKS);
 }
 
+/* What a report of the rank alone says first. */
+static void verdict_of_a_rank(void **state)
+{
+    (void)state;
+    struct error err = {0};
+    for (int own = 0; own < 2; own++) {
+        struct judged judged =
+            judge((struct run){.own = own, .traffic = true, .rounds = ROUNDS, .latency = SLOW, .distance = 512});
+        struct rank_summary *rank = rank_summary_make(judged.feeding.flow, "d/0.data", NULL, NULL, &err);
+        assert_non_null(rank);
+        assert_int_equal(rank->matters, own ? MATTERS_NOT : MATTERS);
+        assert_string_equal(rank->bottleneck, own ? "" : "latency of remote memory");
+        assert_string_equal(rank->grade, "near");
+        const char *words =
+            own ? "NUMA is not what slows this program on generic-4" : "NUMA slows this program on generic-4";
+        assert_memory_equal(rank->verdict, words, strlen(words));
+        assert_null(strchr(rank->verdict, '\n'));
+        rank_summary_free(rank);
+        judged_free(&judged);
+    }
+}
+
 static void summaries_travel_as_bytes(void **state)
 {
     (void)state;
@@ -164,6 +144,8 @@ static void summaries_travel_as_bytes(void **state)
         .pattern = PATTERN_FALSE_SHARING, .name = "n", .file = "", .evidence = "e", .advice = "a"};
     array_push(&rank->findings, finding);
     rank->cost = 0.25;
+    rank->matters = MATTERS;
+    rank->verdict = "NUMA slows this program";
     rank_pack(&bytes, rank);
     size_t first = bytes.bytes.count, at = 0;
     rank_pack(&bytes, bad);
@@ -174,6 +156,8 @@ static void summaries_travel_as_bytes(void **state)
     assert_string_equal(read->objects.items[0].name, "field");
     assert_string_equal(read->findings.items[0].evidence, "e");
     assert_float_equal(read->cost, 0.25, 0);
+    assert_int_equal(read->matters, MATTERS);
+    assert_string_equal(read->verdict, "NUMA slows this program");
     rank_pack(&again, read);
     assert_int_equal(again.bytes.count, first);
     assert_memory_equal(again.bytes.items, bytes.bytes.items, first);
@@ -216,6 +200,7 @@ int main(void)
         cmocka_unit_test(what_is_not_there_is_named),
         cmocka_unit_test(a_finding_on_many_ranks_is_one),
         cmocka_unit_test(ranges_are_short),
+        cmocka_unit_test(verdict_of_a_rank),
         cmocka_unit_test(summaries_travel_as_bytes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,48 +1,11 @@
 /* Which placement is best, and why, on made-up figures. */
-#include "compare/verdict.h"
+#include "placements.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <cmocka.h>
-
-enum { MOST = 4 };
-
-struct made {
-    struct placed items[MOST];
-    const struct placed *pointers[MOST];
-    uint32_t count;
-};
-
-/* A placement with a run of each time; `model` is what all of them have. */
-static struct figures *add(struct made *made, enum placement_kind kind, struct figures model, unsigned runs,
-                           const double *times)
-{
-    struct placed *placed = &made->items[made->count];
-    *placed = (struct placed){.placement = {.kind = kind, .possible = true}};
-    model.samples = model.samples ? model.samples : 1000;
-    model.plain_s = -1;
-    for (unsigned i = 0; i < runs; i++) {
-        model.recorded_s = times[i];
-        array_push(&placed->runs, model);
-    }
-    made->pointers[made->count++] = placed;
-    return placed->runs.items;
-}
-
-static struct verdict judge(struct made *made, bool simulated)
-{
-    struct verdict verdict;
-    verdict_make(&verdict, made->pointers, made->count, simulated);
-    return verdict;
-}
-
-static void finish(struct made *made)
-{
-    for (uint32_t i = 0; i < made->count; i++)
-        array_free(&made->items[i].runs);
-}
 
 static const double fast[] = {1.0, 1.1, 1.05}, slow[] = {2.0, 2.2, 2.1}, between[] = {1.0, 1.12, 1.11};
 static const struct figures near_figures = {

@@ -95,7 +95,7 @@ static void emitting(void **state)
     emit_integer(emit, INT64_MIN);
     emit_hex(emit, 0);
     emit_hex(emit, UINT64_MAX);
-    emit_seconds(emit, 1000000042);
+    emit_nanoseconds(emit, 1000000042, 9);
     emit_text(emit, name);
     emit_csv(emit, name);
     for (unsigned i = 0; i < EMIT_ROOM; i++)

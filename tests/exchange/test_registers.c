@@ -19,7 +19,7 @@ static struct perf_import import(struct recording *recording, struct trace_reade
     struct perf_import result;
     struct error err = {0};
     fclose(recording->file);
-    if (perf_import(recording->path, NULL, NULL, recording->output, &result, &err) < 0)
+    if (perf_import(recording->path, NULL, recording->output, &result, &err) < 0)
         fail_msg("%s", err.text);
     assert_string_equal(result.damage, "");
     *reader = trace_reader_open(recording->output, &err);

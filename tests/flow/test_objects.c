@@ -94,7 +94,7 @@ static void a_lost_release_is_noticed(void **state)
     feed_alloc(&f, 0x1000, 0x1000, 0);
     uint32_t old = feed_read(&f, 0x1800);
     feed_alloc(&f, 0x1400, 0x100, 0); /* inside it: so its release was lost */
-    uint32_t young = feed_read(&f, 0x1400), gone = feed_read(&f, 0x1800);
+    uint32_t young = feed_read(&f, 0x1400), freed = feed_read(&f, 0x1800);
     feed_alloc(&f, 0x1200, 0x1000, 0); /* over both ends */
     uint32_t over = feed_read(&f, 0x1410);
     feed_free(&f, 0x1000); /* unknown by now */
@@ -102,7 +102,7 @@ static void a_lost_release_is_noticed(void **state)
     assert_int_equal(object_of(&f, old)->size, 0x1000);
     assert_true(object_of(&f, old)->end != UINT64_MAX);
     assert_int_equal(object_of(&f, young)->size, 0x100);
-    assert_null(object_of(&f, gone));
+    assert_null(object_of(&f, freed));
     assert_int_equal(object_of(&f, over)->addr, 0x1200);
     assert_int_equal(flow_site(f.flow, 0)->count, 3);
     assert_int_equal(flow_site(f.flow, 0)->live_peak, 1);
@@ -294,13 +294,13 @@ static void an_exec_starts_afresh(void **state)
     feed_alloc(&f, 0x1000, 64, 0);
     uint32_t old = feed_read(&f, 0x1000);
     feed_start(&f, PID, 1, false);
-    uint32_t gone = feed_read(&f, 0x1000);
+    uint32_t freed = feed_read(&f, 0x1000);
     feed_alloc(&f, 0x1000, 64, 0);
     uint32_t young = feed_read(&f, 0x1000);
     feed_thread(&f, 101, "second", 0, 0);
     flow_finish(f.flow);
     assert_int_equal(flow_process_count(f.flow), 2);
-    assert_null(object_of(&f, gone));
+    assert_null(object_of(&f, freed));
     assert_true(object_of(&f, old) != object_of(&f, young));
     assert_int_equal(object_of(&f, young)->process, 1);
     /* The thread that calls exec stays where it was assigned; the next one gets the next CPU. */

@@ -127,7 +127,7 @@ static void what_nobody_asked_for_fills_gaps(void **state)
     feed_map(&f, 0x131000, 0x1000, MAP_KIND_FILE, 1, "/data/file"); /* asked for: over it */
     uint32_t file = feed_read(&f, 0x131000), still = feed_read(&f, 0x132000);
     feed_unmap(&f, 0x130000, 0x3000);
-    uint32_t gone = feed_read(&f, 0x132000);
+    uint32_t freed = feed_read(&f, 0x132000);
     feed_map(&f, 0x500000, 0x1000, MAP_KIND_BRK, 0, "");
     feed_map(&f, 0x500000, 0x4000, MAP_KIND_BRK, 0, "[heap]"); /* all of it again, grown */
     uint32_t end_of_break = feed_read(&f, 0x503000);
@@ -148,7 +148,7 @@ static void what_nobody_asked_for_fills_gaps(void **state)
     assert_int_equal(object_of(&f, arena)->size, 0x3000);
     assert_int_equal(object_of(&f, file)->kind, OBJECT_FILE);
     assert_ptr_equal(object_of(&f, still), object_of(&f, arena));
-    assert_null(object_of(&f, gone));
+    assert_null(object_of(&f, freed));
     assert_true(object_of(&f, arena)->end != UINT64_MAX);
     assert_string_equal(object_of(&f, end_of_break)->name, "[heap]");
     assert_int_equal(object_of(&f, end_of_break)->size, 0x4000);
@@ -226,7 +226,7 @@ static void a_block_is_found_again_as_it_is_then(void **state)
     uint32_t around = feed_read(&f, BLOCK), local = feed_read(&f, BLOCK + 0x1010);
     feed_free(&f, BLOCK);
     feed_alloc(&f, BLOCK, 0x100, 1);
-    uint32_t small = feed_read(&f, BLOCK), gone = feed_read(&f, BLOCK + 0x10000);
+    uint32_t small = feed_read(&f, BLOCK), freed = feed_read(&f, BLOCK + 0x10000);
     flow_finish(f.flow);
     const struct flow_object *block = object_of(&f, first);
     assert_int_equal(block->size, SIZE);
@@ -237,7 +237,7 @@ static void a_block_is_found_again_as_it_is_then(void **state)
     assert_ptr_equal(object_of(&f, around), block);
     assert_int_equal(object_of(&f, local)->kind, OBJECT_SECTION);
     assert_int_equal(object_of(&f, small)->size, 0x100);
-    assert_null(object_of(&f, gone));
+    assert_null(object_of(&f, freed));
     feeding_free(&f);
 }
 

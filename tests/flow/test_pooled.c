@@ -171,7 +171,7 @@ static void test_fork(void **state)
     feeding.pid = feeding.tid = PID;
     uint32_t still = feed_read(&feeding, BLOCK), mine = feed_read(&feeding, BLOCK + 0x100);
     feed_pool(&feeding, POOL_CLEARED, POOL, 0);
-    uint32_t gone = feed_read(&feeding, BLOCK);
+    uint32_t freed = feed_read(&feeding, BLOCK);
     flow_finish(feeding.flow);
     assert_int_equal(size_of(&feeding, inherited), 0x10);
     assert_null(object_of(&feeding, not_mine));
@@ -179,7 +179,7 @@ static void test_fork(void **state)
     assert_null(object_of(&feeding, own));
     assert_int_equal(size_of(&feeding, still), 0x10);
     assert_int_equal(size_of(&feeding, mine), 0x20);
-    assert_null(object_of(&feeding, gone));
+    assert_null(object_of(&feeding, freed));
     feeding_free(&feeding);
 }
 

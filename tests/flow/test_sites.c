@@ -73,6 +73,13 @@ static __attribute__((noinline, noclone)) void handle(size_t size)
     keep++;
 }
 
+static __attribute__((noinline, noclone)) void *fetched(size_t size)
+{
+    uint64_t block = made(size);
+    keep++;
+    return (void *)(uintptr_t)block;
+}
+
 static __attribute__((noinline, noclone)) void build_tree(int depth)
 {
     made(24);
@@ -194,36 +201,30 @@ static void a_function_that_calls_itself_is_no_wrapper(void **state)
     assert_int_equal(flow_site(f.flow, 0)->count, 15);
 }
 
-static void use_decides_where_names_do_not(void **state)
+static void what_returns_a_pointer_is_its_callers(void **state)
 {
     (void)state;
-    /* `handle` is not named like a constructor: its two callers count only when their blocks are used differently. */
-    handle(100);
-    uint64_t quiet = next_addr;
-    uint32_t quiet_line = __LINE__ - 2;
-    handle(100);
-    uint64_t busy = next_addr;
-    uint32_t busy_line = __LINE__ - 2;
-    for (int i = 0; i < 100; i++) {
-        feed_access(&f, quiet, 0, SAMPLE_READ, 50);
-        feed_access(&f, busy, 0, SAMPLE_WRITE, 50);
-    }
+    /* `fetched` is not named like a constructor, but gives away what it allocates. */
+    void *one = fetched(100);
+    uint32_t one_line = __LINE__ - 1;
+    void *two = fetched(100);
+    uint32_t two_line = __LINE__ - 1;
     flow_finish(f.flow);
-    assert_int_equal(site_at(quiet)->line, quiet_line);
-    assert_int_equal(site_at(busy)->line, busy_line);
-    assert_string_equal(site_at(busy)->via, "handle");
+    assert_int_equal(site_at((uint64_t)(uintptr_t)one)->line, one_line);
+    assert_int_equal(site_at((uint64_t)(uintptr_t)two)->line, two_line);
+    assert_string_equal(site_at((uint64_t)(uintptr_t)two)->via, "fetched");
 }
 
-static void use_that_is_alike_keeps_the_line(void **state)
+static void use_decides_nothing(void **state)
 {
     (void)state;
     handle(100);
     uint64_t one = next_addr;
-    handle(100);
+    handle(900);
     uint64_t two = next_addr;
     for (int i = 0; i < 100; i++) {
         feed_access(&f, one, 0, SAMPLE_READ, 50);
-        feed_access(&f, two, 0, SAMPLE_READ, 50);
+        feed_access(&f, two, 0, SAMPLE_WRITE, 500);
     }
     flow_finish(f.flow);
     assert_string_equal(site_at(one)->function, "handle");
@@ -231,20 +232,22 @@ static void use_that_is_alike_keeps_the_line(void **state)
     assert_int_equal(site_at(one)->count, 2);
 }
 
-static void use_that_differs_by_chance_keeps_the_line(void **state)
+static void a_site_has_the_name_of_its_variable(void **state)
 {
     (void)state;
-    handle(100);
-    uint64_t one = next_addr;
-    handle(100);
-    uint64_t two = next_addr;
-    for (int i = 0; i < 10; i++) { /* 4 of 10 against 7 of 10: a coin does that */
-        feed_access(&f, one, 0, i < 4 ? SAMPLE_WRITE : SAMPLE_READ, 50);
-        feed_access(&f, two, 0, i < 7 ? SAMPLE_WRITE : SAMPLE_READ, 150);
-    }
+    uint64_t grid = xmalloc(100);
+    uint64_t left = made(100), right = made(200);
+    uint64_t both[2];
+    for (unsigned k = 0; k < 2; k++)
+        both[k] = k ? xmalloc(50) : xmalloc(60);
     flow_finish(f.flow);
-    assert_string_equal(site_at(one)->function, "handle");
-    assert_ptr_equal(site_at(one), site_at(two));
+    assert_string_equal(site_at(grid)->variable, "grid");
+    assert_string_equal(site_at(grid)->name, "grid");
+    assert_string_equal(site_at(left)->name, "left");
+    assert_string_equal(site_at(right)->name, "right");
+    assert_string_equal(site_at(both[0])->variable, "both[k]");
+    assert_string_equal(site_at(both[0])->name, "both[k] #1");
+    assert_string_equal(site_at(both[1])->name, "both[k] #2");
 }
 
 static void many_chains_are_many_sites(void **state)
@@ -363,9 +366,21 @@ static void names_of_wrappers(void **state)
                                       "std::vector<int, std::allocator<int> >::push_back(int const&)",
                                       "void std::vector<A>::_M_realloc_insert<B>(int)",
                                       "__gnu_cxx::new_allocator<char>::allocate(unsigned long, void const*)",
-                                      "_gfortran_allocate"};
-    static const char *const no[] = {"main",         "make_grid",         "Store::Store(std::vector<int>)",
-                                     "allocate_all", "user_std::thing()", "malloc_stats_print",
+                                      "_gfortran_allocate",
+                                      "pvector<int>::pvector(unsigned long, int)",
+                                      "shop::Table<A<int>, 3>::Table(Table<A<int>, 3> const&)",
+                                      "pvector<long>::resize(unsigned long)",
+                                      "Vec<double>::operator=(Vec<double> const&)",
+                                      "Vec<double>::operator=(std::list<double> const&)",
+                                      "Eigen::internal::aligned_malloc(unsigned long)"};
+    static const char *const no[] = {"Builder<int, true>::MakeCSR(pvector<int> const&)",
+                                     "Builder<int>::insertion_sort(int)",
+                                     "main",
+                                     "make_grid",
+                                     "Store::Store(std::vector<int>)",
+                                     "allocate_all",
+                                     "user_std::thing()",
+                                     "malloc_stats_print",
                                      "compute"};
     for (size_t i = 0; i < sizeof yes / sizeof *yes; i++)
         assert_true(wrapper_by_name(yes[i], "/src/a.c"));
@@ -385,6 +400,29 @@ static void names_of_wrappers(void **state)
         assert_false(wrapper_like_constructor(workers[i]));
 }
 
+static void names_of_work(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *function, *work;
+    } cases[] = {
+        {"qsort_r", "qsort_r"},
+        {"void std::__parallel::sort<std::pair<int, long>*>(std::pair<int, long>*, std::pair<int, long>*)", "sort"},
+        {"std::stable_sort<int*>(int*, int*)", "stable_sort"},
+        {"std::vector<int, std::allocator<int> >::resize(unsigned long)", NULL},
+        {"std::make_unique<int>()", NULL},
+        {"operator new(unsigned long)", NULL},
+        {"std::operator+(std::string const&, char const*)", NULL},
+        {"Eigen::internal::aligned_malloc(unsigned long)", NULL},
+        {"", NULL},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char work[64] = "";
+        assert_int_equal(wrapper_algorithm(cases[i].function, work, sizeof work), cases[i].work != NULL);
+        assert_string_equal(work, cases[i].work ? cases[i].work : "");
+    }
+}
+
 int main(void)
 {
 #define named(test) cmocka_unit_test_setup_teardown(test, begin, end)
@@ -393,15 +431,16 @@ int main(void)
         named(two_blocks_of_one_line_are_distinguished),
         named(one_line_run_often_is_one_site),
         named(a_function_that_calls_itself_is_no_wrapper),
-        named(use_decides_where_names_do_not),
-        named(use_that_is_alike_keeps_the_line),
-        named(use_that_differs_by_chance_keeps_the_line),
+        named(what_returns_a_pointer_is_its_callers),
+        named(use_decides_nothing),
+        named(a_site_has_the_name_of_its_variable),
         named(many_chains_are_many_sites),
         named(static_objects_and_sections_have_names),
         named(the_same_site_in_a_fork_and_at_another_address_is_one),
         named(functions_come_from_the_innermost_frame),
         named(the_kernel_is_one_function),
         cmocka_unit_test(names_of_wrappers),
+        cmocka_unit_test(names_of_work),
     };
     return cmocka_run_group_tests_name("sites", tests, NULL, NULL);
 }

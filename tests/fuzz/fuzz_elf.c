@@ -7,7 +7,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { PLACES = 24, FRAMES = 8 };
+enum { PLACES = 6, FRAMES = 8 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -1,4 +1,5 @@
 """TAP for the guest's tests: one line a check, the plan at the end, exit status 77 when all is skipped."""
+import resource
 
 
 class Tap:
@@ -27,5 +28,7 @@ class Tap:
         return 77
 
     def end(self):
+        spent = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+        self.note("CPU time: %.1f s" % sum(usage.ru_utime + usage.ru_stime for usage in spent))
         print(f"1..{self.count}")
         return 1 if self.failed else 0

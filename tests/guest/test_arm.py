@@ -29,7 +29,7 @@ one record-soft numalens record --frequency 1000 --budget 50 -o soft.data -- mat
 one report-soft numalens report --json soft.data
 one physical numalens report pages --physical --json soft.data
 one lu nas_lu 1
-one migrate numalens migrate --interval 200ms -- nas_lu 1
+one migrate numalens migrate --interval 200ms --keep-going -- nas_lu 1
 """
 
 
@@ -59,8 +59,8 @@ def missing(reported, found):
     for name, rows in found.items():
         own = {row["page"] for row in rows}
         rest = {row["page"]: row for row in reported["pages"] if min(own) < row["page"] < max(own) and row["page"] not in own}
-        gone = [page for page in range(min(own), max(own), PAGE) if page not in own and page not in rest]
-        yield f"{name}: without a row {list(map(hex, gone))}"
+        removed = [page for page in range(min(own), max(own), PAGE) if page not in own and page not in rest]
+        yield f"{name}: without a row {list(map(hex, removed))}"
         yield from (f"{name}: {row}" for row in rest.values())
 
 

@@ -21,8 +21,7 @@ def load(results, name):
 def check_root(tap, found, rows, status):
     tap.check("record works, with perf's ticks", found["works"] and status == "0" and "perf ticks" in found["answer"],
               found["answer"])
-    for name in ("recording", "tick_perf", "faults", "homes", "userfaultfd", "soft_dirty", "pagemap_scan",
-                 "protection_keys", "user_dispatch"):
+    for name in ("recording", "tick_perf", "faults", "homes", "uffd_wp", "soft_dirty_faults"):
         tap.check(f"{name} works", rows[name]["status"] == "works", rows[name])
     nodes = found["topology"]["nodes"]
     tap.is_equal("four nodes with a CPU each", [(n["node"], n["cpus"]) for n in nodes], [(i, [i]) for i in range(4)])

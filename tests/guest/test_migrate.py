@@ -23,6 +23,10 @@ RUNS = [
     ("fight", "fight", ["200000"], [], 0),
     ("shared", "shared", ["2500", "32"], ["--policy=interleave-shared"], WAIT),
     ("neighbours", "far", ["300", "1024"], ["--policy=neighbours:64"], WAIT),
+    ("regions", "far", ["40", "16384"], ["--policy=regions"], WAIT),
+    ("scattered", "scattered", ["4", "16384"], ["--policy=regions"], WAIT),
+    ("halves", "halves", ["4", "16384"], ["--policy=regions"], WAIT),
+    ("mix", "mix", ["4", "16384"], ["--policy=regions"], STAY),
     ("latency", "far", ["4000"], ["--policy=latency"], 0),
     ("dry", "far", ["1000", "16"], ["--dry-run"], STAY),
     ("bound", "bound", ["1000"], [], STAY),
@@ -144,12 +148,30 @@ def judge_following(tap, results):
 
     neighbours = Judge(tap, results, "neighbours")
     neighbours.lies("pages end on node 3", 3, 0.95)
+    regions = Judge(tap, results, "regions")
+    regions.lies("pages end on node 3", 3, 0.95)
+    most = max([interval["moved"] for interval in regions.intervals], default=0)
+    regions.check("most of them at once, by a hundredth as many samples", most > 0.9 * 16384, regions.reported["total"])
+    judge_regions(tap, results)
     # The emulator's memory is nowhere far: what this policy should do here, nobody can say.
     Judge(tap, results, "latency")
 
     dry = Judge(tap, results, "dry")
     dry.lies("nothing is moved", 0, 1.0)
     dry.check("but it says what would be", dry.reported["total"]["moved"] >= 8, dry.reported["total"])
+
+
+def judge_regions(tap, results):
+    scattered = Judge(tap, results, "scattered")
+    scattered.lies("what one node uses here and there goes to it", 3, 0.95)
+    halves = Judge(tap, results, "halves")
+    for node in (1, 3):
+        halves.lies("each half is on the node that uses it", node, 0.475)
+    halves.check("most of them as huge pages", halves.reported["total"]["huge_pages"] >= 24, halves.reported["total"])
+    mix = Judge(tap, results, "mix")
+    mix.lies("what two nodes use at random stays", 0, 0.95)
+    samples = sum(interval["home_known"] for interval in mix.intervals)
+    mix.check("and it was seen", samples >= 300, samples)
 
 
 def judge_sharing(tap, results):

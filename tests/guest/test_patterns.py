@@ -46,6 +46,9 @@ def judge_pattern(tap, results, program, mode):
                      and not report["topology"]["simulated"] and report["topology"]["nodes"] == 4,
                      *results.notes(name, f"{name}.report")):
         return
+    verdict = report["verdict"]
+    tap.check(f"{program} {mode}: commands that measure are named, unless NUMA is not what slows it",
+              ("numalens compare -- " in verdict["text"] and "numalens optimize -- " in verdict["text"]) == (verdict["matters"] is not False), verdict)
     rows = [row for row in report["patterns"] if row["pattern"] != "contention"]
     wrong, found = verdicts.wrong(program, mode, rows), verdicts.describe(report["patterns"])
     tap.note(f"{report['samples']} samples: {found}")

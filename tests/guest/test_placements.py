@@ -40,6 +40,8 @@ def table(answer):
     """As docs/case-studies.md has it."""
     yield "| placement | remote | private TL | TN | shared TL | TN | deviation |"
     for row in answer["placements"]:
+        if not row["possible"]:
+            continue
         run = row["runs"][0]
         share = "unknown" if run["remote_ratio"] is None else "%.1f%%" % (100 * run["remote_ratio"])
         yield "| %s | %s | %s | %s | %s | %s | %s |" % (

@@ -37,6 +37,7 @@ POOL_ROUNDS = 40
 NODES = "tests/guest/programs/nodes.c"
 POOL, HOOKED = "examples/pool.c", "examples/harmless/hooked.cc"
 HOOKED_ROUNDS = 100
+SHORTEST_STEP = 3000000000  # seconds, of the wall clock
 # Sampled far more often than by default: these are to break if anything can.
 HARMLESS = [
     ("own SIGTRAP, SIGALRM and real-time signals", "own_signals", []),
@@ -87,6 +88,10 @@ def script(build):
     lines = ["cd /tmp"]
     run = runner(lines)
     lines.append("cut -d' ' -f1 /proc/uptime >/root/out/uptime")
+    # The wall clock is set back and ahead by decades, all the time.
+    lines.append("while :; do date -s @1000000000; date -s @4000000000; done >/dev/null 2>&1 & stepping=$!")
+    run("clock", numalens, "record", *OFTEN, "-o", "/root/out/clock.data", "--", build / "examples/ratio", "--rounds=60")
+    lines.append("kill $stepping")
     run("doctor", numalens, "doctor", "--json")
     run("stat", numalens, "stat", "--json", "-I", "200", "-s", "numastat", "-o", "/root/out/stat.json", "--",
         build / "tests/guest/nodes", "1")
@@ -251,6 +256,13 @@ def judge_stores(tap, results):
               report, *results.notes("stores"))
 
 
+def judge_clock(tap, results):
+    report, events = guest_case.reported(results, "clock") or {}, results.text("clock.err")
+    tap.check("a wall clock that is set all the time: whole, nothing lost, and no time is the wall clock's",
+              results.status("clock") == 0 and report.get("samples", 0) > 0 and report.get("damage") is None
+              and "lost" not in events and 0 < report["duration_s"] < SHORTEST_STEP, report, *results.notes("clock"))
+
+
 def judge_harmless(tap, results):
     for number, (title, *_) in enumerate(HARMLESS):
         plain, recorded = f"plain{number}", f"harmless{number}"
@@ -287,6 +299,7 @@ def judge_all(tap, build, folder):
     judge_stat(tap, results)
     judge_stores(tap, counted)
     judge_harmless(tap, results)
+    judge_clock(tap, results)
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@
  *   hostile_region resize        cuts the region, makes it longer, and punches holes into all of it
  *   hostile_region offer:PID:FD  offers the userfaultfd FD of process PID (0:0: one of its own) and prints whether the
  *                                recorder has it then
+ *   hostile_region plan          likewise the plan that `apply` follows (NUMALENS_PLAN): its size, and any bytes in it
  *   hostile_region victim        no target: makes a userfaultfd, prints PID:FD and waits until its input ends */
 #include "wire/ring.h"
 
@@ -166,6 +167,27 @@ static void offer(struct wire_region *region, const char *what)
     puts(recorder_has(pid, fd) ? "taken" : "not taken");
 }
 
+/* Without the agent, which follows it. */
+static int spoil_plan(char *const *words)
+{
+    if (getenv("LD_PRELOAD")) {
+        unsetenv("LD_PRELOAD");
+        execv("/proc/self/exe", words);
+        return 9;
+    }
+    const char *path = getenv("NUMALENS_PLAN");
+    int file = path ? open(path, O_RDWR) : -1;
+    off_t bytes = lseek(file, 0, SEEK_END);
+    if (ftruncate(file, 0) == 0)
+        return puts("its size can be changed") < 0;
+    void *plan = mmap(NULL, (size_t)bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    if (plan == MAP_FAILED)
+        return 7;
+    memset(plan, 0xff, (size_t)bytes);
+    puts("done");
+    return 0;
+}
+
 /* A hole reads as zeros: no record has that type. */
 static void resize(size_t bytes)
 {
@@ -194,6 +216,8 @@ int main(int argc, char **argv)
     size_t bytes = 0;
     if (argc == 2 && !strcmp(argv[1], "victim"))
         return victim();
+    if (argc == 2 && !strcmp(argv[1], "plan"))
+        return spoil_plan(argv);
     const char *name = getenv("NUMALENS_REGION");
     if (argc == 2 && name && strcmp(argv[1], "list") != 0) {
         /* Once more without the agent, and with the region's name under another. */

@@ -33,8 +33,10 @@ ENVIRONMENT = {k: v for k, v in os.environ.items()
                if k not in ("MALLOC_PERTURB_", "LD_PRELOAD") and not k.startswith(("ASAN_", "UBSAN_", "NUMALENS_"))}
 ENVIRONMENT["LC_ALL"] = "C.UTF-8"
 
-# Programs inherit what nohup ignores, and checks send this one.
-signal.signal(signal.SIGHUP, signal.SIG_DFL)
+# Programs inherit what nohup and a shell's '&' ignore, and checks send these.
+for _number in signal.SIGHUP, signal.SIGINT, signal.SIGQUIT:
+    if signal.getsignal(_number) == signal.SIG_IGN:
+        signal.signal(_number, signal.SIG_DFL)
 
 _checks = []
 
@@ -74,6 +76,8 @@ def main():
                 note("".join(traceback.format_tb(error.__traceback__)[-2:]))
             else:
                 note("".join(traceback.format_exception(error)))
+    spent = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    note("CPU time: %.1f s" % sum(usage.ru_utime + usage.ru_stime for usage in spent))
     sys.exit(1 if failed else 0)
 
 
@@ -87,7 +91,7 @@ def example(name):
 def copied(folder):
     """A numalens with its agent in `folder`, which everybody may enter: the build may be where others have no access."""
     os.chmod(folder, 0o755)
-    for name in ("cli/numalens", "agent/libnumalens-agent.so"):
+    for name in ("cli/numalens", "agent/libnumalens-agent.so", "executor/numalens-executor"):
         place = os.path.join(folder, "src", name)
         os.makedirs(os.path.dirname(place), exist_ok=True)
         shutil.copy(os.path.join(BUILD, "src", name), place)
@@ -178,13 +182,20 @@ def work(longer):
     return {} if longer == 1 else {"EXAMPLE_LONGER": "%d" % longer} if longer > 1 else {"EXAMPLE_SHORTER": "%d" % (1 / longer)}
 
 
+# How much longer the last recording of a program with these options ran that was not long enough at first: the next one, of another
+# mode or for another table, begins so.
+_longer = {}
+
+
 def record(folder, program, options=(), name="numalens.data", bursts=0, longer=1, environment=None, long_bursts=0, **rest):
     """numalens record OPTIONS -o FOLDER/NAME -- PROGRAM
 
     With `bursts`, and with `long_bursts` besides, an example runs longer (EXAMPLE_LONGER) until its recording has so many: how long
     that takes is up to the machine, what is judged is not. The check is made once, on the last recording. `longer` is what it begins with: 1 / 4 for a
     quarter of its usual work."""
-    trace = os.path.join(folder, name)
+    trace, key = os.path.join(folder, name), (program[0], bursts, long_bursts, *options)
+    if bursts:
+        longer = max(longer, _longer.get(key, 0))
     while True:
         ended = run([NUMALENS, "record", *options, "-o", trace, "--", *program], folder=folder,
                     environment={**(environment or {}), **work(longer)}, **rest)
@@ -204,6 +215,7 @@ def record(folder, program, options=(), name="numalens.data", bursts=0, longer=1
         wanted = 1.2 * needed * longer / found if found else 0
         while longer < LONGEST and (longer == ended.longer or longer < wanted):
             longer *= 2
+        _longer[key] = longer
 
 
 # What the last reports said, in bytes, by the file's identity and the command: several steps of a check ask for the same.

@@ -48,3 +48,38 @@ def of(trace, out, *options):
     assert ended.status == 0, ended
     with open(out, "rb") as stream:
         return elements(stream.read())
+
+
+def check_totals(tables):
+    """No row of any table would print a percentage below 0 or above 100, and parts make no more than their whole."""
+    rows = 0
+
+    def visit(value, whole, path):
+        nonlocal rows
+        if isinstance(value, list):
+            for inner in value:
+                visit(inner, whole, path)
+        elif isinstance(value, dict):
+            if "home_known" in value:
+                rows += 1
+                assert value["samples"] <= whole["samples"], (path, value)
+                # An atomic update reads and writes.
+                assert max(value["reads"], value["writes"]) <= value["samples"] <= value["reads"] + value["writes"], (path, value)
+                assert 0 <= value["remote"] <= value["home_known"] <= value["samples"], (path, value)
+                assert value["remote"] <= whole["remote"] and 0 <= value["latency_count"] <= value["samples"], (path, value)
+                whole = value
+            for key, inner in value.items():
+                if key.endswith(("_share", "confidence")) or key.startswith("share_of"):
+                    assert inner is None or 0 <= inner <= 1, (path, key, inner)
+                visit(inner, whole, path + "." + key)
+
+    totals = tables["totals"]
+    visit({key: value for key, value in tables.items() if key != "columns"}, totals, "")
+    assert rows > 4
+    assert sum(map(sum, tables["matrix"])) == totals["home_known"], (tables["matrix"], totals)
+    for name in ("threads", "processes", "functions", "lines", "objects"):
+        known = sum(row["samples"] for row in tables[name])
+        assert known <= totals["samples"], (name, known, totals)
+    assert sum(row["samples"] for row in tables["threads"]) == totals["samples"]
+    for row in tables["objects"]:
+        assert sum(row["homes"]) <= row["home_known"], row

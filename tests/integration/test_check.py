@@ -182,23 +182,46 @@ def rules():
     judge("--no-new-findings", before, before, status=0)
 
 
-@check("too few bursts: status 1, how many are needed, and the command that records them")
+@check("--not-slowed is the verdict of the report, though waiting costs next to nothing")
+def verdict():
+    for name, outcome, tag in (("traffic", "fails", "failure"), ("after", "holds", None), ("facerec", "undecided", "error")):
+        trace, status = nlens.committed(name), int(outcome != "holds")
+        first_line = nlens.report(trace)["verdict"]
+        assert first_line["matters"] is {"fails": True, "holds": False, "undecided": None}[outcome], first_line
+        with nlens.Folder() as folder:
+            ended = judge("--not-slowed", "--max-cost", "5%", "--junit", "numa.xml", "--sarif", "numa.sarif", "--width", "0", trace,
+                          status=status, folder=folder)
+            cost, rule = [line.split() for line in ended.out.decode().splitlines()[1:3]]
+            assert cost[:2] == ["holds", "max-cost"] and rule[:2] == [outcome, "not-slowed:"], ended
+            assert first_line["text"].startswith(" ".join(rule[2:]) + "."), (rule, first_line)
+            part = junit_cases(os.path.join(folder, "numa.xml"))["not-slowed"]
+            assert (part.tag if part is not None else None) == tag, ended
+            results, invocation = sarif_results(os.path.join(folder, "numa.sarif"))
+            assert [row["ruleId"] for row in results if row["level"] == "error"] == ["not-slowed"] * (outcome == "fails"), results
+            assert len(invocation["toolExecutionNotifications"]) == (outcome == "undecided"), invocation
+        said = json.loads(judge("--json", "--not-slowed", trace, status=status).out)
+        row, = said["rules"]
+        assert (said["outcome"], row["rule"], row["outcome"]) == (outcome, "not-slowed", outcome) and row["limit"] is row["value"] is None, said
+
+
+@check("too few bursts: status 1, how many are needed, and what records them")
 def undecided():
     _, before, _, after = commits()
     with nlens.Folder() as folder:
         short = nlens.record(folder, [nlens.example("demo"), "--steps=1"], ["-q", "--stop-after", "1ns", *FOUR]).trace
-        every = ["--max-remote", LIMIT, "--max-cost", "5%", "--no-findings", "--no-new-findings"]
+        every = ["--max-remote", LIMIT, "--max-cost", "5%", "--not-slowed", "--no-findings", "--no-new-findings"]
         ended = judge(*every, before, short, "--junit", "numa.xml", "--sarif", "numa.sarif", "--width", "0", status=1,
                       folder=folder)
         assert ended.out.startswith(b"cannot be decided: "), ended
-        said = re.findall(rb"cannot be decided: (\d+) bursts?, (\d+) needed; record longer with (numalens record [^\n]+)",
-                          ended.out)
-        assert len(said) == 4 and all(int(has) < int(needed) for has, needed, _ in said), ended
-        assert all(b"--topology 'numa:4 core:2' -- " in command for _, _, command in said), ended
-        assert [part.tag for part in junit_cases(os.path.join(folder, "numa.xml")).values()] == ["error"] * 4
+        said = re.findall(rb"cannot be decided: (\d+) bursts?, (\d+) needed; record ([^\n]+)", ended.out)
+        assert len(said) == 5 and all(int(has) < int(needed) for has, needed, _ in said), ended
+        commands = [words for _, _, words in said if words.startswith(b"it with numalens record ")]
+        assert all(b"--topology 'numa:4 core:2' -- " in command for command in commands), ended
+        assert all(words == b"longer" or words.endswith(b" times as long") for _, _, words in said if words not in commands), ended
+        assert [part.tag for part in junit_cases(os.path.join(folder, "numa.xml")).values()] == ["error"] * 5
         results, invocation = sarif_results(os.path.join(folder, "numa.sarif"))
         assert not results and not invocation["executionSuccessful"]
-        assert len(invocation["toolExecutionNotifications"]) == 4
+        assert len(invocation["toolExecutionNotifications"]) == 5
         ended = judge("--no-new-findings", short, after, "--width", "0", status=1)
         assert re.search(rb"numalens.data has \d+ bursts?, 100 needed", ended.out), ended
         untimed = nlens.record(folder, [nlens.example("demo")], ["-q", "-F", "1000", "--budget", "100", "--no-latency", *FOUR],
@@ -213,9 +236,9 @@ def undecided():
 @check("where nothing can be remote, nothing is promised; machines that differ are not compared")
 def machines():
     _, before, again, after = commits()
-    ended = judge("--max-remote", LIMIT, "--max-cost", "5%", "--no-new-findings", after, "--topology", "numa:1 core:4", before,
+    ended = judge("--max-remote", LIMIT, "--max-cost", "5%", "--not-slowed", "--no-new-findings", after, "--topology", "numa:1 core:4", before,
                   "--width", "0", status=1)
-    assert ended.out.count(b"there is one memory node") == 3, ended
+    assert ended.out.count(b"there is one memory node") == 4, ended
     # The same recording on another simulated machine.
     ended = judge("--max-remote", "99%", "--topology", "numa:2 core:4", "--homes", "bind:0", after, status=0)
     assert b"holds" in ended.out, ended

@@ -103,7 +103,7 @@ def killed(seed, kill):
             yield process, trace
 
 
-@check("kill -9 of the target: the file is whole, the status tells")
+@check("kill -9 of the target: the file is whole, the status says so")
 def target():
     for process, trace in killed(1, lambda process: os.kill(target_of(process), signal.SIGKILL)):
         _, err = process.communicate(timeout=PATIENCE)
@@ -122,6 +122,87 @@ def recorder():
         out, err = process.communicate(b"a line\n", timeout=PATIENCE)
         assert out == b"ended after a line\n", "%s %s" % (out, err)
         assert err == b"", err
+        keys, _, damage = dump(trace)
+        assert damage and "ending.exit_status" not in keys, damage
+        opens(trace)
+
+
+# Grows by so many MiB when a line comes in, and goes on allocating until the next.
+GROW = WORK.replace('line = sys.stdin.readline()', """sys.stdin.readline()
+grown = [b"x" * (1 << 20) for _ in range(MIB)]
+print("grown", flush=True)
+line = sys.stdin.readline()""")
+
+
+class MemoryLimit:
+    """A control group of so many MiB, of either version; this process's children join it."""
+
+    def __init__(self, mib):
+        top = next((folder for folder in ("/sys/fs/cgroup", "/sys/fs/cgroup/memory")
+                    if os.path.exists(os.path.join(folder, "memory.stat")) or
+                    os.path.exists(os.path.join(folder, "cgroup.subtree_control"))), None)
+        self.folder = top and os.path.join(top, "numalens-test-%d" % os.getpid())
+        try:
+            os.mkdir(self.folder)
+            limit = next(name for name in ("memory.max", "memory.limit_in_bytes") if os.path.exists(os.path.join(self.folder, name)))
+            self.write(limit, mib << 20)
+        except (OSError, TypeError, StopIteration):
+            self.close()
+            raise Skip("no control group of memory can be made here")
+
+    def write(self, name, value):
+        with open(os.path.join(self.folder, name), "w") as stream:
+            stream.write(str(value))
+
+    def join(self):
+        self.write("cgroup.procs", os.getpid())
+
+    def close(self):
+        """A program whose recorder was killed is nobody's child here: its end is waited for."""
+        until = time.monotonic() + PATIENCE
+        while self.folder and os.path.isdir(self.folder):
+            try:
+                os.rmdir(self.folder)
+            except OSError:
+                assert time.monotonic() < until, "a process in %s does not end" % self.folder
+                time.sleep(0.01)
+
+
+def out_of_memory(folder, grow, limit_mib, victim):
+    """Both are in a group that the program outgrows; the kernel kills `victim` of the two."""
+    limit, trace = MemoryLimit(limit_mib), os.path.join(folder, "numalens.data")
+    try:
+        process = subprocess.Popen([nlens.NUMALENS, "record", "-o", trace, "--", python(), "-c", GROW.replace("MIB", str(grow))], cwd=folder,
+                                   env=ENVIRONMENT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                   preexec_fn=limit.join)
+        assert process.stdout.readline() == b"working\n", process.stderr.read()
+        with open("/proc/%d/oom_score_adj" % (target_of(process) if victim == "target" else process.pid), "w") as score:
+            score.write("1000")
+        process.stdin.write(b"\n")
+        process.stdin.flush()
+        if victim == "recorder":
+            process.wait(timeout=PATIENCE)
+        out, err = process.communicate(b"a line\n" if victim == "recorder" else None, timeout=PATIENCE)
+    finally:
+        limit.close()
+    return process.returncode, out, err, trace
+
+
+@check("out of memory: the target is killed, and the file is whole")
+def target_grows():
+    with Folder() as folder:
+        status, _, err, trace = out_of_memory(folder, 1000, 80, "target")
+        assert status in (-9, 137), "%s %s" % (status, err)
+        keys, counts, damage = dump(trace)
+        assert damage is None and keys["ending.exit_status"] == "137" and counts[ALLOC] > 100, (damage, keys, counts)
+        opens(trace)
+
+
+@check("out of memory: the recorder is killed, the target goes on to its end, the file opens and says that its end is missing")
+def recorder_grows():
+    with Folder() as folder:
+        status, out, err, trace = out_of_memory(folder, 64, 80, "recorder")
+        assert status == -9 and out == b"grown\nended after a line\n" and err == b"", (status, out, err)
         keys, _, damage = dump(trace)
         assert damage and "ending.exit_status" not in keys, damage
         opens(trace)

@@ -38,7 +38,7 @@ def pool():
         note("%s: %.3f, truly %.1f" % (name, rows[name]["share"], true))
         assert abs(rows[name]["share"] - true) <= WITHIN, "%s: share %.3f" % (name, rows[name]["share"])
         assert rows[name]["kind"] == "heap" and rows[name]["size"] == 65536, rows[name]
-    assert rows["header"]["via"] == "pool_alloc" and rows["body"]["via"] == "pool_zero", "the outer function tells"
+    assert rows["header"]["via"] == "pool_alloc" and rows["body"]["via"] == "pool_zero", "the outer function decides"
     assert [rows[name]["count"] for name in rows] == [1, 100, 100, 100]
     assert "fn_missing" not in result["dropped"] and "fn_refused" not in result["dropped"], result["dropped"]
     # A header and the trailer of the same pass have one address, one after the other; so each has its own lifetime.

@@ -73,11 +73,15 @@ PROGRAMS = [
      b""),
     ("C++ that throws", lambda: [example("cxx_new"), "--rounds=10000"], b""),
     ("own SIGSEGV handler", lambda: [example("segv_barrier")], b""),
+    # A tick's descriptor is 0 then, which is in a fault's siginfo too, and a fault at no page has the code of what a descriptor sends.
+    ("own SIGSEGV handler, without stdin", lambda: [tool("sh"), "-c", 'exec "$0" --unmapped=1 <&-', example("segv_barrier")], b""),
     ("all signals blocked", lambda: [example("block_signals")], b""),
     ("alternate stack and overflows", lambda: [example("altstack")], b""),
     ("alternate stack with room for one frame", lambda: [example("small_stack")], b""),
     ("forks from threads", lambda: [example("fork_threads")], b""),
     ("raw system calls on heap buffers", lambda: [example("raw_syscalls")], b""),
+    ("handlers and masks set past libc", lambda: [example("raw_signals")], b""),
+    ("SIGURG of its own, in threads that open their masks past libc", lambda: [example("own_urgent")], b""),
     ("closes every descriptor", lambda: [example("close_all")], b""),
     ("allocates before constructors and after destructors", lambda: [example("early_late")], b""),
     ("threads that come and go", lambda: [example("thread_churn"), "--rounds=400"], b""),
@@ -122,6 +126,48 @@ def compare(name, command, text):
 
 for _name, _command, _text in PROGRAMS:
     check(_name + ": same output and status")(lambda n=_name, c=_command, t=_text: compare(n, c(), t))
+
+
+@check("handlers and masks set past libc: the same with ticks of timers, and with perf's and long bursts")
+def raw_signals():
+    command = [example("raw_signals")]
+    plain = run(command)
+    with Folder() as folder:
+        for options in (["--tick", "timer"], []):
+            recorded = record(folder, command, options)
+            assert (recorded.status, recorded.out) == (plain.status, plain.out) and report(recorded.trace)["samples"], recorded
+            took = float(re.search(rb"sampling took ([0-9.]+)%", recorded.err)[1])
+            assert took < 20, "ten times the budget: breakpoints of long bursts were taken for ticks\n%s" % recorded
+
+
+GO = """package main
+// static void nothing(void) {}
+import "C"
+import ("fmt"; "runtime")
+func spin(words []int) { for i := 0; ; i++ { words[i & (len(words) - 1)] += i } }
+func main() {
+	C.nothing()
+	runtime.GOMAXPROCS(4)
+	for i := 0; i < 3; i++ { go spin(make([]int, 1 << 14)) }
+	for i := 0; i < 20; i++ { runtime.Gosched(); runtime.GC() }
+	fmt.Println("collected")
+}
+"""
+
+
+@check("Go with cgo: what only its own SIGURG interrupts gives way to each collection, and is sampled")
+def go():
+    with Folder() as folder:
+        program = os.path.join(folder, "spin")
+        with open(program + ".go", "w") as stream:
+            stream.write(GO)
+        built = run([tool("go"), "build", "-o", program, program + ".go"],
+                    environment={"HOME": folder, "GOCACHE": os.path.join(folder, "cache"), "GOFLAGS": "", "CGO_ENABLED": "1"})
+        assert built.status == 0, built
+        recorded = record(folder, [program], OFTEN)
+        functions = report(recorded.trace, "functions")["functions"]
+        assert (recorded.status, recorded.out) == (0, b"collected\n"), recorded
+        assert any(row["function"] == "main.spin" for row in functions), functions[:3]
 
 
 @check("recording takes less than 4 MiB of a small process's address space")

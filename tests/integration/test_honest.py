@@ -99,7 +99,9 @@ def unwritten():
         ended = record(folder, [tool("python3"), "-c", load], prepare=limit)
         assert ended.status == 0 and b"not whole" in ended.err, ended
         text = text_of(ended.trace)
-        assert "events could not be written" in text and "Nothing was lost" not in text, text
+        # Where not even the end of the recording finds room, that is said instead.
+        assert "events could not be written" in text or "The file is incomplete" in text, text
+        assert "Nothing was lost" not in text, text
 
 
 @check("a limit of address space: it records with less, or says what it needs; it never ends by a signal")

@@ -9,6 +9,7 @@ import io
 import json
 import os
 import re
+import shlex
 import unicodedata
 import xml.etree.ElementTree
 
@@ -200,7 +201,8 @@ def look_at_everything(trace, files, debug):
     threads = {row["name"] for row in json.loads(shown(trace, "threads", "--json"))["threads"]}
     names = {row["name"] for row in objects}
     sources = {row["file"] for row in objects}
-    whole = json.loads(shown(trace, "--json"))
+    # A command is kept as a shell takes it.
+    typed = shlex.split(json.loads(shown(trace, "--json"))["command"])
     for i, text in enumerate(TEXTS):
         if debug or not text.startswith(b"_Z"):
             assert readable(text) in functions, "function %d is not in %s" % (i, sorted(functions)[:5])
@@ -209,7 +211,7 @@ def look_at_everything(trace, files, debug):
             assert any(file and file.endswith(readable(text)) for file in sources), "source file %d" % i
         assert readable(files[i]) in names, "mapped file %d is not in the objects" % i
         assert readable(os.path.basename(files[i])[:15]) in threads, "thread %d is not in %s" % (i, threads)
-        assert readable(files[i]) in whole["command"], "argument %d is not in the command" % i
+        assert readable(files[i]) in typed, "argument %d is not in the command" % i
 
 
 def checked(trace):

@@ -64,6 +64,16 @@ NUMALENS_REGION=$pid:$fd:%s:$filters %s victim </dev/null"""
             assert bool(named) != bool(wrong), events
 
 
+@check("apply: any bytes in the plan that the agent follows, and its size")
+def _():
+    with nlens.Folder() as folder:
+        plan = os.path.join(folder, "it.plan")
+        with open(plan, "w") as stream:
+            stream.write("numalens plan 1\nthread main @ node 0\nsite main @ bind 0\n")
+        ended = run([NUMALENS, "apply", plan, "--", PROGRAM, "plan"])
+        assert ended.status == 0 and ended.out == b"done\n", ended
+
+
 def offered(what):
     """Whether the recorder takes a userfaultfd that the target offers."""
     with nlens.Folder() as folder:

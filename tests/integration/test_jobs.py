@@ -96,10 +96,11 @@ def _():
         reported, shown = job(os.path.join(folder, "of-a_b")), text(os.path.join(folder, "of-a_b"))
     plates = [row for row in reported["findings"] if row["name"] == "simulation->plate" and row["pattern"] == "far-initialised"]
     assert len(plates) == 1 and plates[0]["ranks"] == [0, 1], reported["findings"]
-    assert plates[0]["line"] == nlens.site_line("demo.c", "plate") and plates[0]["advice"], plates
+    assert plates[0]["line"] == nlens.site_line("demo.c", "plate"), plates
+    assert plates[0]["advice"] or plates[0]["lost_time_share"] < 0.02, plates  # what wins less is not advised: it is in caches
     assert shown.count("far-initialised on simulation->plate (demo.c:") == 1, shown
     assert "On all ranks (0, 1): far-initialised on simulation->plate" in shown, shown
-    assert reported["job"] == "a/b" and reported["ranks"][1]["remote_share"] > 0.3 and reported["ranks"][1]["cost"] > 0, reported
+    assert reported["job"] == "a/b" and reported["ranks"][1]["remote_share"] > 0.3 and reported["ranks"][1]["cost_high"] > 0, reported  # caches may leave nothing of it
 
 
 @check("a thousand traces: the slow one is found, its rank and hosts are right")

@@ -13,12 +13,15 @@ from nlens import check, note
 # are remote then. The bound is a tenth: with so many bursts eight standard deviations away.
 BURSTS = 1000
 OFTEN = ["-F", "4000", "--burst", "12", "--budget", "100"]
+# The parts of the unbalanced workers are larger than most caches: what wins less than 2% of run time is not advised.
+WORTH_CHANGING = 0.02
+UNBALANCED = ["--threads=5", "--kib=32768", "--rounds=5000000"]
 MACHINES = {"sharing": "numa:2 core:4", "imbalance": "numa:2 core:5"}
 PROBLEMS = ("cross-node-sharing", "contention", "imbalance")
 
 
 def record(folder, mode, *options, name="run.data", bursts=0):
-    command = [nlens.example("patterns/problems"), mode] + (["--threads=5"] if mode == "imbalance" else [])
+    command = [nlens.example("patterns/problems"), mode] + (UNBALANCED if mode == "imbalance" else [])
     ended = nlens.record(folder, command, ["--topology", MACHINES.get(mode, "numa:2 core:8"), "--assign", "packed", *options], name=name, bursts=bursts)
     assert ended.status == 0, "record failed: %s" % ended
     return ended
@@ -39,7 +42,8 @@ def register(mode, pattern, name):
             assert [row["pattern"] for row in rows] == ([pattern] if pattern else []), rows
             for row in rows:
                 assert name is None or row["name"] == name, row["name"]
-                assert row["advice"] and row["advice"][0]["code"] and row["evidence"], row
+                assert row["evidence"] and (row["advice"] or row["lost_time_share"] < WORTH_CHANGING), row
+                assert all(advice["code"] for advice in row["advice"]), row
             threads = nlens.report(trace, "balance")
             assert threads["verdict"]["unbalanced"] == (mode == "imbalance"), threads["verdict"]
             far = max(threads["threads"], key=lambda row: row["tid"])

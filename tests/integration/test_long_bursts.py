@@ -7,6 +7,7 @@ import sys
 import nlens
 from nlens import Folder, check, note, record, run
 
+TIMED = 16  # flag of a row: a load that was timed
 PART = 1 / 2  # of the budget that is theirs, and at most 10% of CPU time
 WORK = """
 import os, sys
@@ -38,6 +39,17 @@ def everywhere():
             assert session["traffic"] == "bursts", session
 
 
+@check("loads are timed at their ends, unless latencies are not to be measured")
+def timed():
+    with Folder() as folder:
+        for options, wanted in ([], True), (["--no-latency"], False):
+            ended = working(folder, ["--budget", "20", *options])
+            events = run([nlens.NUMALENS, "export", "--format", "events", "-o", "-", ended.trace]).out.decode()
+            ages = [int(bin) for bin, flags in re.findall(r"^reuse .* bin=(\d+) flags=(\d+)", events, re.M) if int(flags) & TIMED]
+            note("%s: %d loads" % (options, len(ages)))
+            assert (len(set(ages)) > 8) == wanted, (options, ages)
+
+
 @check("none with --no-traffic, nor where nothing is sampled, nor where they would take address space that is limited")
 def nowhere():
     limited = [nlens.tool("sh"), "-c", "ulimit -v 2000000; exec \"$@\"", "sh"]
@@ -61,6 +73,20 @@ def budget():
     # One may begin as soon as there is room for it, and be the last.
     assert 0 < took <= 0.04 * PART * 1.2 * cpu_ms + max(ms for _, ms in found), found
     assert percent / 100 >= took / (1.2 * cpu_ms), (percent, took)
+
+
+@check("threads that wait for each other have them all the time: none stands for a third of the run")
+def waiting():
+    # Twice what was seen at most, 0.16 of the run; where a burst that never went on behind a call delayed the next one, 0.4 to 0.7.
+    with Folder() as folder:
+        ended = record(folder, [nlens.example("demo"), "--side=4729", "--workers=32", "--steps=120"], ["--machine", "generic-4", "--budget", "10"])
+        assert ended.status == 0, ended
+        events = run([nlens.NUMALENS, "export", "--format", "events", "-o", "-", ended.trace]).out.decode()
+        whole = sum(row["user_s"] for row in nlens.report(ended.trace, "traffic")["threads"])
+    times = [int(ns) / 1e9 for ns in re.findall(r"^long_burst .* process_ns=(\d+)", events, re.M)]
+    longest = max(after - before for before, after in zip([0, *times], [*times, whole]))
+    note("%d long bursts in %.1f s of CPU time, %.1f s without one" % (len(set(times)), whole, longest))
+    assert longest < whole / 3, times
 
 
 nlens.main()

@@ -62,7 +62,7 @@ def matmul():
         answer = json.loads(report(trace, "--json"))
         names = phases(answer)
         note("phases: %s" % names)
-        assert "2 threads read a, b" in names[-1][0] and names[-1][1] > 3 * sum(lasted for _, lasted in names[:-1]), names
+        assert "2 threads read a, b" in names[-1][0], names
         if "Page faults could not be recorded" in run([nlens.NUMALENS, "report", "--width", "0", trace]).out.decode():
             note("without page faults a master may be too quick to be seen")
         else:

@@ -17,7 +17,8 @@ PROGRAMS = ["sh", "c", "c++", "python", "perl", "tar|xz"]
 WAYS = ["as it is", "nobody", "PID namespace", "bubblewrap with PIDs", "perf refused", "calls refused", "sandbox with a filter",
         "no /proc", "program without /proc", "no /dev/shm", "low limits", "closed streams", "full disk"]
 # Other sources and commands, for a part of them.
-SOURCES, FEW = ["no samples", "faults", "timers", "migrate"], ["c", "python"]
+SOURCES, FEW = ["no samples", "faults", "timers", "migrate", "outside", "apply"], ["c", "python"]
+BESIDE = ["top beside"]  # which may find the program ended
 # What must come of it, whatever the program is.
 REFUSED = {"no /proc"}
 RECORDED = {*SOURCES, "as it is", "PID namespace", "bubblewrap with PIDs", "low limits", "perf refused", "program without /proc"}
@@ -29,7 +30,7 @@ made = programs.make(folder.name, PROGRAMS)
 
 def run_way(name):
     found = 0
-    for program in FEW if name in SOURCES else PROGRAMS:
+    for program in PROGRAMS if name in WAYS else FEW:
         _, _, verdict, text = matrix.cell((program, made[program], name))
         note("%s: %s, %s" % (program, verdict, text[:200]))
         assert verdict != matrix.FAILED, "%s: %s" % (program, text)
@@ -43,8 +44,8 @@ def run_way(name):
         raise Skip("none of the programs can be run so here")
 
 
-assert set(WAYS + SOURCES) <= set(ways.make())
-for each in WAYS + SOURCES:
+assert set(WAYS + SOURCES + BESIDE) <= set(ways.make())
+for each in WAYS + SOURCES + BESIDE:
     check("%s: programs keep their output and status" % each)(lambda each=each: run_way(each))
 
 nlens.main()

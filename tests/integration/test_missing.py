@@ -37,8 +37,8 @@ def recorded(folder):
     return program, ended.trace, {"HOME": folder}
 
 
-@check("a program that is gone: the report names it, the samples that have no names, and what to do")
-def gone():
+@check("a program that was removed: the report names it, the samples that have no names, and what to do")
+def removed():
     with Folder() as folder:
         program, trace, home = recorded(folder)
         assert "missing_binaries" not in report(trace, environment=home)

@@ -8,6 +8,7 @@ from nlens import Folder, Skip, check, describe, example, note, record, record_a
 from nlens import site_line
 
 WITHIN = 0.05       # a share may be off by so much
+ELSEWHERE = 0.1     # likewise, of threads of which one may be on a CPU that others slow down: its time is longer for the same work
 ATTRIBUTED = 0.98   # of the samples of every bundled program
 # Many short bursts: what one burst sees is one array, so it is their number that shares are counted by. With so many the bound
 # is five standard deviations of a half.
@@ -43,9 +44,9 @@ def check_statics(program):
         assert row["name"] == name, row["name"]
         assert row["size"] == 4096 * 8, row
         found.append(("%s of %s" % (name, file), row["share"], eighths / 8))
-    # Half of the thread-local data is another thread's, which may be on a CPU that others slow down.
+    # Half of the thread-local data is another thread's.
     shares(program, [each for each in found if not each[0].startswith("mine")])
-    shares(program, [each for each in found if each[0].startswith("mine")], within=0.1)
+    shares(program, [each for each in found if each[0].startswith("mine")], within=ELSEWHERE)
     mine = [row for row in result["objects"] if row["name"] == "mine"]
     assert len(mine) == 2, "one for each thread: %s" % describe(mine)
     for row in mine:
@@ -112,13 +113,13 @@ def stacks():
         for rows in (objects, sites):
             found = [row for row in rows if row["kind"] == "stack"]
             assert len(found) == 1, "one for the process: %s" % describe(rows)
-            shares("stacks", [("stacks", found[0]["share"], 4 / 5)])
+            shares("stacks", [("stacks", found[0]["share"], 4 / 5)], within=ELSEWHERE)
         stack = [row for row in objects if row["kind"] == "stack"][0]
         # Worker 3 reads main's stack; its own has what calls in its loop leave there, which few samples show.
         assert stack["count"] in (4, 5) and stack["alloc_tid"] is None, stack
         coroutine = [row for row in objects if row["kind"] == "map" and row["share"] > 0.01]  # not what the linker does at the end
         assert len(coroutine) == 1, describe(objects)
-        shares("stacks", [("the coroutine's", coroutine[0]["share"], 1 / 5)])
+        shares("stacks", [("the coroutine's", coroutine[0]["share"], 1 / 5)], within=ELSEWHERE)
 
         detail = report(ended.trace, "object", str(stack["id"]))["objects"][0]
         assert sum(each["samples"] for each in detail["stacks"]) == stack["samples"]

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """The page of `report --html` carries what `report --json` prints, and is written whole or not at all."""
+import json
 import os
 import re
 import resource
@@ -19,7 +20,7 @@ def recording():
     if "data" not in made:
         made["folder"] = Folder()
         folder = made["folder"].__enter__()
-        ended = nlens.record(folder, [example("demo")], [*MACHINE, "-F", "1000", "--budget", "100"], longer=1 / 8)
+        ended = nlens.record(folder, [example("demo")], [*MACHINE, "-F", "1000", "--budget", "100"], bursts=100, longer=1 / 8)
         assert ended.status == 0, ended
         made["page"] = os.path.join(folder, "page.html")
         data, = page_data.of(ended.trace, made["page"])
@@ -84,15 +85,15 @@ def sums():
     virtual = data.tables["maps"][0]
     assert (virtual["space"], virtual["prefix"]) == ("virtual", "v")
     assert virtual["shown"] + virtual["outside"] == totals["samples"]
-    assert total(data, "v.cell.reads", "v.cell.writes", "v.cell.remote", "v.cell.timed") == \
-        [totals[key] for key in ("reads", "writes", "remote", "latency_count")]
+    assert total(data, "v.cell.samples", "v.cell.reads", "v.cell.writes", "v.cell.remote", "v.cell.timed") == \
+        [totals[key] for key in ("samples", "reads", "writes", "remote", "latency_count")]
     assert abs(sum(data["v.cell.latency"]) - totals["latency_sum"]) < 1
     for index, thing in enumerate(data.tables["objects"]):
         rows = [i for i, of in enumerate(data["s.object"]) if of == index]
-        for column, key in (("reads", "reads"), ("writes", "writes"), ("remote", "remote"), ("timed", "latency_count")):
+        for column, key in (("samples", "samples"), ("reads", "reads"), ("writes", "writes"), ("remote", "remote"), ("timed", "latency_count")):
             assert sum(data["s." + column][i] for i in rows) == thing[key], (thing, key)
-    assert total(data, "c.reads", "c.writes", "c.remote", "c.known", "c.timed") == \
-        [totals[key] for key in ("reads", "writes", "remote", "home_known", "latency_count")]
+    assert total(data, "c.samples", "c.reads", "c.writes", "c.remote", "c.known", "c.timed") == \
+        [totals[key] for key in ("samples", "reads", "writes", "remote", "home_known", "latency_count")]
     for index, function in enumerate(data.tables["functions"]):
         rows = [i for i, of in enumerate(data["c.function"]) if of == index]
         assert sum(data["c.remote"][i] for i in rows) == function["remote"], function
@@ -102,11 +103,34 @@ def sums():
         own[data["f.parent"][i]] -= data["f.samples"][i]
     for node, samples in enumerate(own):
         rows = [i for i, of in enumerate(data["c.node"]) if of == node]
-        assert max(sum(data["c." + key][i] for i in rows) for key in ("reads", "writes")) <= samples <= \
-            sum(data["c.reads"][i] + data["c.writes"][i] for i in rows), node
+        assert sum(data["c.samples"][i] for i in rows) == samples, node
     assert (data["f.samples"][0], data["f.remote"][0]) == (totals["samples"], totals["remote"])
     latency = data.tables["latency"]
     assert sum(map(sum, (latency["local"], latency["remote"], latency["unknown"]))) == totals["latency_count"]
+
+
+@check("the flame graph's stall time is the report's, in all and of each finding's objects")
+def stall_time():
+    with Folder() as folder:
+        for name in ("before", "traffic"):
+            trace = nlens.committed(name)
+            data, = page_data.of(trace, os.path.join(folder, "page.html"))
+            reported = nlens.report(trace, "patterns")["patterns"]
+            # All that is remote is on node 0 in both.
+            whole, = [row["lost_time_share"] for row in reported if row["pattern"] == "saturated-node"]
+            assert whole > 0.005 and abs(data["f.stall"][0] - whole) < 1e-6, (whole, data["f.stall"][0])
+            assert abs(sum(data["c.stall"]) - whole) < 1e-6, whole
+            parts = [(finding, row) for finding, row in zip(data.tables["findings"], reported) if row["pattern"] == "far-initialised"]
+            assert parts, reported
+            for finding, row in parts:
+                own = sum(stall for of, stall in zip(data["c.object"], data["c.stall"])
+                          if of != page_data.NONE and data.tables["objects"][of]["site"] == finding["site"])
+                assert abs(own - row["lost_time_share"]) < 1e-6, (own, row)
+
+
+@check("no percentage of the page's data is below 0 or above 100, and parts make no more than their whole")
+def percentages():
+    page_data.check_totals(recording()[1].tables)
 
 
 @check("columns are in order and refer to what is there")
@@ -160,6 +184,40 @@ def two_runs():
         assert both[1].tables["totals"]["samples"] == nlens.report(other.trace)["samples"]
         ended = nlens.run([nlens.NUMALENS, "report", "--html", os.path.join(folder, "i.html"), "-i", other.trace])
         assert ended.status == 0, ended
+
+
+def side_of(row):
+    return row and {key: row[key] for key in ("name", "file", "line", "samples", "share", "remote_share", "latency_mean")}
+
+
+@check("a page of two recordings has what compare says of them, and leads to the rows and findings of both")
+def comparison():
+    pair = nlens.committed("before"), nlens.committed("after")
+    symfs = ["--symfs", os.path.dirname(pair[0])]
+    said = json.loads(nlens.run([nlens.NUMALENS, "compare", "--json", *symfs, *pair]).out)
+    with Folder() as folder:
+        runs = [run.tables for run in page_data.of(pair[0], os.path.join(folder, "both.html"), *symfs, "--against", pair[1])]
+    assert "comparison" not in runs[0]
+    shown = runs[1]["comparison"]
+    assert said["what"] == shown["verdict"] + (" " + shown["more"] if shown["more"] else "") and said["proof"] == shown["proof"]
+    assert re.fullmatch(r"Remote accesses fell from [\d.]+% to [\d.]+%; mostly .+\.", shown["verdict"]), shown["verdict"]
+    assert shown["remote_significant"] and shown["comparable"] and not shown["latency_significant"], shown
+    assert [(row["pattern"], row["name"], row["fate"], row["why"]) for row in shown["findings"]] == \
+        [(row["pattern"], row["name"], row["fate"], row["why"]) for row in said["findings"]]
+    assert {row["fate"] for row in shown["findings"]} == {"gone"}, shown["findings"]
+    for row in shown["findings"]:
+        assert runs[0]["findings"][row["before"]]["name"] == row["name"] and row["after"] == -1, row
+    for table in ("objects", "sites", "functions", "threads"):
+        rows = said[table]["rows"]
+        assert len(shown[table]) == len(rows) > 0, table
+        for row, other in zip(shown[table], rows):
+            for key in ("share", "remote", "latency"):
+                assert row[key + "_significant"] == other[key]["significant"], (row, other)
+            for run, key in zip(runs, ("before", "after")):
+                assert side_of(row[key]) == (other[key] and side_of({**other[key], "name": row[key]["name"]})), (row, other)
+                if row[key]:
+                    thing = run[table][row[key]["row"]]
+                    assert (thing["samples"], thing["remote"]) == (other[key]["samples"], other[key]["remote"]), (thing, other)
 
 
 @check("what cannot be written leaves what was there, and says why")

@@ -246,15 +246,15 @@ def _():
         os.mkdir(inside)
         service = Service(inside)
         service.work(1)
-        gone = os.path.join(folder, "gone")
-        os.rename(inside, gone)
-        before = len(whole_files(gone))
+        renamed = os.path.join(folder, "renamed")
+        os.rename(inside, renamed)
+        before = len(whole_files(renamed))
         service.ask(b"w")
         service.ask(b"s")
         ended = service.end()
         assert ended.status == STATUS and ended.out == b"done\n", ended
         assert re.search(rb"record: .*it\.data is not whole: .*No such file or directory", ended.err), ended
-        for path in whole_files(gone)[:before]:
+        for path in whole_files(renamed)[:before]:
             assert objects(path)["damage"] is None
 
 
@@ -376,7 +376,7 @@ def _():
     with Folder() as folder:
         parts = os.path.join(folder, "parts")
         os.mkdir(parts)
-        demo = [nlens.example("demo"), "--steps=25"]
+        demo = [nlens.example("demo"), "--steps=100"]  # enough long bursts for predict
         for options in (["--rotate", "200ms", "-o", "parts/it.data"], ["-o", "plain.data"]):
             ended = run([NUMALENS, "record", "-q", "-F", "3000", "--budget", "50", "--machine", "generic-2", *options, "--",
                          *demo], folder=folder)

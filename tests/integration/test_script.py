@@ -311,7 +311,7 @@ def mistakes():
         assert ended.status == 1 and b"$TMPDIR" in ended.err, ended
 
 
-@check("what is compiled is private and gone, also when numalens is ended meanwhile")
+@check("what is compiled is private and removed, also when numalens is ended meanwhile")
 def leaves_nothing():
     with Folder() as folder:
         mine = own(folder, OWN_MAIN)

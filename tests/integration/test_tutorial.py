@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The tutorial as a reader follows it: every command of docs/tutorial.md, in order, in an empty folder."""
+"""The tutorial as a reader follows it: every command of docs/tutorial.md that is for any machine, in order, in an empty folder."""
 import os
 import re
 import subprocess
@@ -9,10 +9,15 @@ import nlens
 from nlens import check
 
 
+SEVERAL_NODES = "## 7. Faster without touching the source\n"  # tests/guest/test_plan.py goes through that part, on four nodes
+
+
 def commands():
-    """Those of indented blocks and those whose output is quoted."""
+    """Those before the part for machines with several nodes: of indented blocks and those whose output is quoted."""
     with open(os.path.join(nlens.SOURCE, "docs", "tutorial.md")) as stream:
-        for line in stream:
+        text = stream.read()
+        assert SEVERAL_NODES in text, "no such part: " + SEVERAL_NODES
+        for line in text.partition(SEVERAL_NODES)[0].splitlines():
             found = re.match(r"    (\S.*)|\$ (?!cat )(.*)", line)
             # Quoted outputs are indented too: commands begin with one of these words.
             command = found and (found[1] or found[2])

@@ -87,6 +87,8 @@ def helping():
         assert re.search("^%s$" % re.escape(term), every, re.MULTILINE), term
         for word in re.sub(r" \(.*\)", "", term).split(", "):
             ended = run([nlens.NUMALENS, "help", *word.split()])
+            if word in COMMANDS:  # which help of that name is about
+                continue
             assert ended.status == 0 and ended.out.decode().startswith(term + "\n    "), ended
             assert "`" not in ended.out.decode() and "](" not in ended.out.decode(), ended
     assert answer("help", "brust").endswith("did you mean burst?")
@@ -132,7 +134,7 @@ def perf():
                 (["script", "-F", "comm"], "numalens export --format text -F"), (["record", "--delay=5", "--", "true"], "--start-after TIME"),
                 (["record", "--switch-output", "--", "true"], "--rotate TIME"), (["record", "-d", "--", "true"], "drop it"),
                 (["diff", "a", "b"], "numalens compare"), (["mem", "record", "true"], "numalens record"), (["c2c"], "numalens record"),
-                (["annotate"], "numalens report functions"), (["top"], "--rotate"), (["help", "diff"], "numalens compare")):
+                (["annotate"], "numalens report annotate"), (["help", "diff"], "numalens compare")):
             assert instead in answer(*words, folder=folder), (words, answer(*words, folder=folder))
         assert os.listdir(folder) == [], os.listdir(folder)
 

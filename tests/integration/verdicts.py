@@ -140,10 +140,13 @@ def uncompilable(folder, source, rows):
     for row, code in code_of(rows):
         with open(path) as file:
             lines = file.read().split("\n")
-        at = row["line"]
-        while ";" not in lines[at - 1]:
-            at += 1
-        lines[at:at] = ["{ size_t size = 65536, count = 8192; (void)size; (void)count;", code, "}"]
+        if "static void *take(" in code:  # a function
+            lines.append(code)
+        else:
+            at = row["line"]
+            while ";" not in lines[at - 1]:
+                at += 1
+            lines[at:at] = ["{ size_t size = 65536, count = 8192, from = 0, to = size; (void)count; (void)from; (void)to;", code, "}"]
         copy = os.path.join(folder, "advised.c")
         with open(copy, "w") as file:
             file.write("\n".join(lines))
@@ -161,6 +164,7 @@ def judge(program, mode, trace, spec):
 
 
 def advised(program, folder, trace, spec):
-    """(how much of the advice is code, what of it does not compile)"""
+    """(how much of the advice is code, what the dearest finding costs of run time, what of the code does not compile)"""
     rows = nlens.report(trace, "patterns", "--topology", spec)["patterns"]
-    return len(code_of(rows)), uncompilable(folder, "patterns/%s.c" % program, rows)
+    cost = max((row["lost_time_share"] or 0 for row in rows), default=0)
+    return len(code_of(rows)), cost, uncompilable(folder, "patterns/%s.c" % program, rows)

@@ -242,7 +242,7 @@ static void refuses(const char *spec, const char *words)
 static void test_what_cannot_be_had(void **state)
 {
     (void)state;
-    refuses("nearest", "there are access, latency, neighbours, interleave-shared, none");
+    refuses("nearest", "there are regions, access, latency, neighbours, interleave-shared, none");
     refuses("acc", "there is no policy 'acc'");
     refuses("neighbours:many", "'many'");
     refuses("./no-such-policy.so", "cannot be loaded");

@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -25,7 +26,8 @@ static void put(struct trace_writer *writer, struct event event)
     assert_int_equal(trace_writer_append(writer, &event, &err), 0);
 }
 
-/* Two threads that go over many pages in an order that compresses badly; sample by sample in one call chain after the other. */
+/* Two threads that go over many pages in an order that compresses badly; sample by sample in one call chain after the other. Every fourth
+ * is an atomic update. */
 static void write_trace(uint64_t samples, uint32_t chains)
 {
     struct error err = {0};
@@ -55,7 +57,7 @@ static void write_trace(uint64_t samples, uint32_t chains)
                                               .stack = 1 + (uint32_t)(i % chains),
                                               .size = 8,
                                               .latency = (uint32_t)(random >> 50),
-                                              .flags = SAMPLE_READ | SAMPLE_HAS_LATENCY}});
+                                              .flags = SAMPLE_READ | SAMPLE_HAS_LATENCY | (i % 4 ? 0 : SAMPLE_WRITE)}});
     }
     assert_int_equal(trace_writer_close(writer, NULL, &err), 0);
     trace_session_free(session);
@@ -81,8 +83,8 @@ static int remove_trace(void **state)
     return unlink(path);
 }
 
-/* How many there are of a column of what was packed. */
-static size_t count_of(const struct container_bytes *packed, const char *column)
+/* How many there are of a column of what was packed, and the sum of one of 32 bits. */
+static size_t column_of(const struct container_bytes *packed, const char *column, uint64_t *sum)
 {
     uint8_t *bytes = malloc(ROOM);
     uLongf size = ROOM;
@@ -94,11 +96,28 @@ static size_t count_of(const struct container_bytes *packed, const char *column)
     snprintf(key, sizeof key, "\"%s\":{", column);
     const char *at = strstr(json, key);
     assert_non_null(at);
-    size_t count;
-    assert_int_equal(sscanf(strstr(at, "\"count\":"), "\"count\":%zu", &count), 1);
+    size_t count, offset;
+    assert_int_equal(sscanf(strstr(at, "\"offset\":"), "\"offset\":%zu,\"count\":%zu", &offset, &count), 2);
+    for (size_t i = 0; sum && i < count; i++) {
+        uint32_t value;
+        memcpy(&value, bytes + 16 + (json_size + 7) / 8 * 8 + offset + i * sizeof value, sizeof value);
+        *sum += value;
+    }
     free(json);
     free(bytes);
     return count;
+}
+
+static size_t count_of(const struct container_bytes *packed, const char *column)
+{
+    return column_of(packed, column, NULL);
+}
+
+static uint64_t sum_of(const struct container_bytes *packed, const char *column)
+{
+    uint64_t sum = 0;
+    column_of(packed, column, &sum);
+    return sum;
 }
 
 struct made {
@@ -138,6 +157,16 @@ static void a_page_fits(void **state)
     assert_true(cells > PAGES / 2);
     assert_int_equal(count_of(&large, "f.parent"), 2);    /* all, and the one function */
     assert_int_equal(count_of(&large, "c.node"), 2 * 64); /* one chain and object, two threads, as many slices */
+    static const char *const prefixes[] = {"v.cell", "s", "c"};
+    for (unsigned i = 0; i < 3; i++) { /* an update is one sample, which reads and writes */
+        char samples[24], reads[24], writes[24];
+        snprintf(samples, sizeof samples, "%s.samples", prefixes[i]);
+        snprintf(reads, sizeof reads, "%s.reads", prefixes[i]);
+        snprintf(writes, sizeof writes, "%s.writes", prefixes[i]);
+        assert_int_equal(sum_of(&large, samples), PAGES);
+        assert_int_equal(sum_of(&large, reads), PAGES);
+        assert_int_equal(sum_of(&large, writes), PAGES / 4);
+    }
     assert_int_equal(page_packed(&made.run, size / 2, &small, &err), 0);
     assert_true(encode_base64_size(small.size) <= size / 2);
     assert_in_range(count_of(&small, "v.cell.leaf"), 100, cells / 2);

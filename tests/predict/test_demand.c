@@ -1,5 +1,6 @@
 /* What a made-up recording asks of memory: bytes, CPU time, and which threads run at the same time. */
 #include "../analysis/long_bursts.h"
+#include "analysis/thresholds.h"
 
 #include "analysis/traffic/traffic.h"
 #include "predict/demand.h"
@@ -76,7 +77,7 @@ static void too_few(void **state)
     (void)state;
     struct error err = {0};
     struct feeding f = begin();
-    for (uint32_t i = 0; i + 1 < traffic_rules.bursts; i++) {
+    for (uint32_t i = 0; i + 1 < thresholds.long_bursts; i++) {
         f.time += 10 * MS;
         round_of(&f, 0, i, 0);
         look(&f, 0, i, 10 * (i + 1));
@@ -138,7 +139,7 @@ static void side_by_side(void **state)
     near(demand->cpu_s[1], ROUNDS * 0.01);
     near(sum(demand, 0), 2 * RATE * ROUNDS * 0.01);
     assert_int_equal(demand->object_count, 1);
-    assert_int_equal(demand->part_count, 2 * ROUNDS * TICKS / 16);
+    assert_int_equal(demand->part_count, 2 * ROUNDS * TICKS / (unsigned)thresholds.bursts);
     array_each (&demand->cells, const struct demand_cell, cell) {
         assert_true(cell->loads == 0 && !cell->stores && cell->part < demand->part_count);
         near(cell->least, cell->bytes);
@@ -253,10 +254,42 @@ static void copies_of_a_variable_are_one(void **state)
     feeding_free(&f);
 }
 
+static __attribute__((noinline)) int spin_at_barrier(int turns)
+{
+    return turns > 0 ? spin_at_barrier(turns - 1) + 1 : 0;
+}
+
+/* A thread works for half as long as the other one and waits for it, spinning: that is no CPU time that it needs. */
+static void spins_at_a_barrier(void **state)
+{
+    (void)state;
+    struct error err = {0};
+    struct feeding f = begin();
+    uint64_t frames[] = {(uintptr_t)spin_at_barrier + (spin_at_barrier(3) == 3)};
+    dl_iterate_phdr(feed_self, &f);
+    feed_stack(&f, CHAIN + 1, 1, frames);
+    for (uint32_t i = 0; i < ROUNDS; i++) {
+        f.time += 10 * MS;
+        round_of(&f, 0, i, 0);
+        for (unsigned tick = 0; tick < TICKS; tick++)
+            feed_burst(&f, (struct burst_of){.thread = 1,
+                                             .addr = HEAP + (uint64_t)(i * TICKS + tick) * 4096,
+                                             .stack = CHAIN + tick % 2});
+        look(&f, i % 2, i, 20 * (i + 1));
+    }
+    struct demand *demand = end(&f, &err);
+    assert_non_null(demand);
+    assert_int_equal(demand->phase_count, 1); /* who spins is there all the time */
+    for (uint32_t i = 0; i < 2; i++)
+        near(demand->cpu_s[i], ROUNDS * (demand->threads.items[i].tid == PID ? 0.01 : 0.005));
+    demand_free(demand);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(copies_of_a_variable_are_one),
+        cmocka_unit_test(spins_at_a_barrier),
         cmocka_unit_test(no_traffic),
         cmocka_unit_test(too_few),
         cmocka_unit_test(side_by_side),

@@ -1,142 +1,36 @@
-/* The first line of a report on a model of a machine, and what the advice of a finding changes, from made-up recordings: 32 workers
- * on four nodes, each of which walks through its own part of an array at 5 GB/s. The machine: 60 GB/s and 90 ns to a node's own
- * memory, 20 GB/s and 150 ns to the others'.
- *
- * All of it on node 0, 160 GB/s are asked for there. Each part on its user's node, 40 of 60. */
-#include "four_nodes.h"
-#include "../analysis/long_bursts.h"
+/* The first line of a report on a model of a machine, and what the advice of a finding changes, from made-up recordings (workers.h). */
+#include "workers.h"
 
-#include "analysis/findings/findings.h"
 #include "analysis/traffic/traffic.h"
 #include "predict/demand.h"
-#include "predict/first_line.h"
 #include "predict/gain.h"
-#include "topology/calibration.h"
 
+#include <ctype.h>
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
-enum {
-    WORKERS = NODES * CPUS,
-    PART_PAGES = 64,
-    PAGE = 4096,
-    PART = PART_PAGES * PAGE,
-    ROUNDS = 40,
-    FAST = 3,
-    SLOW = 120,
-    WINDOW = 1 << 22,
-};
-
-static const uint64_t SHARED = HEAP + 2ul * WORKERS * PART;
-
-struct run {
-    bool own;          /* each worker touches its part first; else main does */
-    bool traffic;      /* there are long bursts */
-    unsigned rounds;   /* of a burst by each worker */
-    uint32_t latency;  /* of a load */
-    unsigned distance; /* bytes between a burst's accesses */
-    bool shared;       /* every other pass is over a second array, all of which all workers use */
-    double link;       /* GB/s between nodes; 0: 20 */
-    double speed;      /* of the workers, GB/s; 0: 5 */
-};
-
-struct judged {
-    struct feeding feeding;
-    struct facts *facts;
-    struct findings *findings;
-};
-
-static struct model *made_up(double link)
-{
-    struct model *machine = four_nodes();
-    for (unsigned i = 0; i < NODES * NODES && link > 0; i++)
-        machine->read[i] = i / NODES == i % NODES ? machine->read[i] : link;
-    machine->name = strdup("made-up");
-    machine->title = strdup("four nodes, of a test");
-    machine->cache_count = 1;
-    machine->caches[0] = (struct model_cache){.level = 2, .bytes = 1 << 20, .cores = 1};
-    return machine;
-}
-
-/* A burst of a worker in its own part, or in what all share. */
-static void visit(struct feeding *f, const struct run *run, uint32_t worker, uint32_t number)
-{
-    bool shared = run->shared && number % 2;
-    uint64_t addr = HEAP + (uint64_t)worker * PART + (uint64_t)number * (PART / ROUNDS);
-    if (shared)
-        addr = SHARED + (uint64_t)(number * 7919 + worker * 104729) % (WORKERS * PART_PAGES - 4) * PAGE;
-    f->time += 20000;
-    feed_burst(f, (struct burst_of){.thread = 1 + worker,
-                                    .addr = addr,
-                                    .step = run->distance,
-                                    .latency = run->latency,
-                                    .stack = shared ? CHAIN + 1 : CHAIN});
-}
-
-/* Long bursts of a worker: 10 ms of CPU time of each worker after the last. */
-static void look(struct feeding *f, const struct run *run, uint32_t round)
-{
-    double speed = run->speed > 0 ? run->speed : 5;
-    bool shared = run->shared && round % 2;
-    feed_long_burst(f, (struct long_of){.thread = 1 + round * 7 % WORKERS,
-                                        .number = round,
-                                        .addr = shared ? SHARED : HEAP,
-                                        .size = WINDOW,
-                                        .process_ns = (round + 1ul) * WORKERS * 10 * MS,
-                                        .accesses_ns = speed / WORD});
-}
-
-static struct judged judge(struct run run)
-{
-    struct error err = {0};
-    struct judged judged = {.feeding = feeding_new("numa:4 core:8", ASSIGN_ROUND_ROBIN)};
-    struct feeding *f = &judged.feeding;
-    uint64_t frames[] = {0x400000, 0x500000};
-    feeding_record(f);
-    feed_start(f, PID, 1, false);
-    for (uint32_t i = 0; i < WORKERS; i++)
-        feed_thread(f, PID + 1 + i, "worker", 0, 0);
-    feed_stack(f, CHAIN, 2, frames);
-    feed_alloc(f, HEAP, WORKERS * PART, CHAIN);
-    if (run.shared) {
-        uint64_t others[] = {0x400100, 0x500000};
-        feed_stack(f, CHAIN + 1, 2, others);
-        feed_alloc(f, SHARED, WORKERS * PART, CHAIN + 1);
-        feed_touches(f, 0, SHARED, WORKERS * PART_PAGES);
-    }
-    for (uint32_t i = 0; i < WORKERS; i++)
-        feed_touches(f, run.own ? 1 + i : 0, HEAP + (uint64_t)i * PART, PART_PAGES);
-    for (uint32_t round = 0; round < run.rounds; round++) {
-        f->time += 10 * MS;
-        for (uint32_t i = 0; i < WORKERS; i++)
-            visit(f, &run, i, round);
-        if (run.traffic)
-            look(f, &run, round);
-    }
-    feeding_build(f);
-    f->flow->calibration =
-        calibration_from_text("1 nodes=1 L1:32768:1:0 L2:1048576:4:3 L3:8388608:30:25 0>0:105:100", &err);
-    assert_non_null(f->flow->calibration);
-    judged.facts = facts_make(f->flow, &err);
-    assert_non_null(judged.facts);
-    struct model *machine = made_up(run.link);
-    judged.findings = findings_judged(judged.facts, machine);
-    model_free(machine);
-    return judged;
-}
-
-static void judged_free(struct judged *judged)
-{
-    findings_free(judged->findings);
-    facts_free(judged->facts);
-    feeding_free(&judged->feeding);
-}
 
 static void says(const struct findings *findings, const char *words)
 {
     if (!strstr(findings->verdict, words))
         fail_msg("'%s' is not in '%s'", words, findings->verdict);
+}
+
+/* The lines are the verdict, and each begins a sentence and ends one. */
+static void each_sentence_has_a_line(const struct findings *findings)
+{
+    size_t length = strlen(findings->verdict), lines = 1;
+    assert_int_equal(strlen(findings->verdict_lines), length);
+    assert_null(strchr(findings->verdict, '\n'));
+    for (size_t i = 0; i < length; i++) {
+        if (findings->verdict_lines[i] != '\n') {
+            assert_int_equal(findings->verdict_lines[i], findings->verdict[i]);
+            continue;
+        }
+        assert_true(i > 0 && findings->verdict[i - 1] == '.' && findings->verdict[i] == ' ');
+        assert_true(isupper((unsigned char)findings->verdict[i + 1]) ||
+                    isdigit((unsigned char)findings->verdict[i + 1]));
+        lines++;
+    }
+    assert_true(lines > 2);
 }
 
 static void near(double got, double right)
@@ -160,17 +54,36 @@ static void streams_on_one_node(void **state)
     near(findings->then.asked, 40e9);
     assert_true(findings->asked.low > 100e9 && findings->asked.high < 240e9);
     near(findings->remote_bytes, 0.75);
-    says(findings, "NUMA slows this program on made-up (four nodes): memory of node 0 would be asked for 160 GB/s (");
-    says(findings, "and can deliver 60; with its memory placed as the findings advise no memory or link is asked for "
-                   "more than 67%");
-    says(findings, "75% are another node's, most of them of ");
-    says(findings, "Let each thread initialise the part it uses (first touch): ");
+    says(findings,
+         "NUMA slows this program on made-up (four nodes): memory of node 0 would be asked for 2.7 times what it "
+         "can deliver. Of its ");
+    says(findings, " Memory of node 0 would be asked for 160 GB/s (");
+    says(findings,
+         "and can deliver 60. With its memory placed as the findings advise, no memory or link would be asked for "
+         "more than 0.7 times");
+    assert_true(findings->remote_bytes_low > 0.7 && findings->remote_bytes_low < 0.75);
+    assert_true(findings->remote_bytes_high > 0.75 && findings->remote_bytes_high < 0.8);
+    says(findings, ", 75% is remote (7");
+    says(findings, "%), most of it in ");
+    says(findings, ". Let each thread initialise the part it uses (first touch): ");
     assert_true(findings->items.count > 0);
     array_each (&findings->items, const struct finding, finding) { /* one object, or the node that it is on */
         near(finding->then.asked / finding->then.can, 40 / 60.0);
         assert_non_null(strstr(finding->then_text, "Memory of node "));
-        assert_non_null(strstr(finding->then_text, " is asked for 67% of what it can deliver instead of 267%"));
+        assert_non_null(strstr(finding->then_text, " is asked for 0.7 times what it can deliver instead of 2.7"));
     }
+    each_sentence_has_a_line(findings);
+    judged_free(&judged);
+}
+
+/* One worker goes on alone for nearly all of the time: what all of them ask for together is asked for so briefly that it does not count. */
+static void mostly_serial(void **state)
+{
+    (void)state;
+    struct judged judged =
+        judge((struct run){.traffic = true, .rounds = ROUNDS, .latency = FAST, .distance = WORD, .serial = 80});
+    assert_string_equal(judged.findings->grade, "under");
+    assert_true(judged.findings->asked.asked > 4.5e9 && judged.findings->asked.asked < 40e9);
     judged_free(&judged);
 }
 
@@ -183,7 +96,46 @@ static void slow_streams(void **state)
     assert_int_equal(judged.findings->matters, MATTERS_NOT);
     assert_string_equal(judged.findings->grade, "under");
     says(judged.findings, "NUMA is not what slows this program");
-    says(judged.findings, "Memory of node 0 would be asked for 16 GB/s");
+    says(judged.findings, " Memory of node 0 would be asked for 16 GB/s");
+    says(judged.findings, " Not counted: lines that threads share, waiting at barriers, moving pages.");
+    judged_free(&judged);
+}
+
+/* The same with eight CPUs for each worker's one: what 16 of 60 would become, and what to do about it. */
+static void more_cpus(void **state)
+{
+    (void)state;
+    struct run run = {.traffic = true,
+                      .rounds = ROUNDS,
+                      .latency = FAST,
+                      .distance = WORD,
+                      .speed = 0.5,
+                      .cache = 1 << 16,
+                      .cpus = 8 * WORKERS / NODES};
+    struct judged judged = judge(run);
+    assert_int_equal(judged.findings->matters, MATTERS_NOT);
+    near(judged.findings->asked.asked, 16e9);
+    near(judged.findings->on_all_cpus.asked, 128e9);
+    assert_string_equal(judged.findings->all_cpus_grade, "over");
+    says(judged.findings, " With a thread on each of its 256 CPUs, memory of node 0 would be asked for 128 GB/s (");
+    says(judged.findings, "Let each thread initialise the part it uses (first touch): ");
+    judged_free(&judged);
+    run.cache = 0; /* an eighth of what each of them uses now would fit */
+    judged = judge(run);
+    assert_string_equal(judged.findings->all_cpus_grade, "near");
+    assert_null(strstr(judged.findings->verdict, "With a thread on each"));
+    judged_free(&judged);
+    run.cache = 1 << 16;
+    run.own = true; /* no other placement asks for less */
+    judged = judge(run);
+    assert_int_equal(judged.findings->matters, MATTERS_NOT);
+    assert_null(strstr(judged.findings->verdict, "With a thread on each"));
+    judged_free(&judged);
+    run.own = false;
+    run.cpus = 0; /* there are as many threads as CPUs */
+    judged = judge(run);
+    assert_null(judged.findings->all_cpus_grade);
+    assert_null(strstr(judged.findings->verdict, "With a thread on each"));
     judged_free(&judged);
 }
 
@@ -212,7 +164,7 @@ static void better_as_advised(void **state)
     assert_string_equal(findings->against, "advice");
     near(findings->asked.asked / findings->asked.can, 10);
     near(findings->then.asked / findings->then.can, 1.25);
-    says(findings, "with its memory placed as the findings advise no memory or link is asked for more than 12");
+    says(findings, "With its memory placed as the findings advise, no memory or link would be asked for more than 1.2");
     assert_int_equal(findings->items.count, 2);
     near(findings->items.items[0].then.asked / findings->items.items[0].then.can, 5);
     near(findings->items.items[1].then.asked / findings->items.items[1].then.can, 6.25);
@@ -266,7 +218,7 @@ static void each_on_its_own(void **state)
     assert_true(judged.findings->decided);
     assert_int_equal(judged.findings->items.count, 0);
     says(judged.findings, "NUMA is not what slows this program");
-    says(judged.findings, "No placement changes that"); /* 40 of 60 are not few */
+    says(judged.findings, ", which no placement changes"); /* 40 of 60 are not few */
     judged_free(&judged);
 }
 
@@ -277,12 +229,24 @@ static void without_traffic(void **state)
     struct judged judged = judge((struct run){.rounds = ROUNDS, .latency = FAST, .distance = WORD});
     assert_int_equal(judged.findings->matters, MATTERS_UNDECIDED);
     assert_null(judged.findings->grade);
-    says(judged.findings, "How many bytes come from memory is not known");
+    says(judged.findings, "ow many bytes come from memory is not known");
     array_each (&judged.findings->items, const struct finding, finding)
         assert_true(finding->then.can == 0 && !finding->then_text);
     judged_free(&judged);
     judged = judge((struct run){.own = true, .rounds = ROUNDS, .latency = FAST, .distance = WORD});
-    assert_int_equal(judged.findings->matters, MATTERS_NOT); /* nothing is remote at all */
+    assert_int_equal(judged.findings->matters, MATTERS_NOT);      /* nothing is remote at all */
+    assert_null(strstr(judged.findings->verdict, "Not counted")); /* no capacity was judged */
+    assert_null(strstr(judged.findings->verdict, "--source soft"));
+    judged_free(&judged);
+}
+
+/* A PMU's samples: what counts the bytes is said. */
+static void by_a_pmu(void **state)
+{
+    (void)state;
+    struct judged judged = judge((struct run){.source = "pebs", .rounds = ROUNDS, .latency = FAST, .distance = WORD});
+    assert_int_equal(judged.findings->matters, MATTERS_UNDECIDED);
+    says(judged.findings, "ow many bytes come from memory is not known (record --source soft counts them)");
     judged_free(&judged);
 }
 
@@ -295,8 +259,7 @@ static void latency_alone(void **state)
             judge((struct run){.traffic = traffic, .rounds = ROUNDS, .latency = SLOW, .distance = 512, .speed = 0.5});
         assert_int_equal(judged.findings->matters, MATTERS);
         assert_string_equal(judged.findings->bottleneck, "latency of remote memory");
-        says(judged.findings,
-             "NUMA slows this program on made-up (four nodes): waiting for memory of other nodes takes ");
+        says(judged.findings, "NUMA slows this program on made-up (four nodes): waiting for remote memory takes ");
         judged_free(&judged);
     }
 }
@@ -307,8 +270,80 @@ static void too_few(void **state)
     struct judged judged = judge((struct run){.traffic = true, .rounds = 1, .latency = FAST, .distance = WORD});
     assert_int_equal(judged.findings->matters, MATTERS_UNDECIDED);
     assert_false(judged.findings->decided);
-    says(judged.findings, "How many bytes come from memory is not known");
+    says(judged.findings, "ow many bytes come from memory is not known");
     assert_non_null(strstr(judged.findings->decide, "numalens record -F"));
+    judged_free(&judged);
+}
+
+/* So few show nothing, whatever they are. */
+static void hardly_any_samples(void **state)
+{
+    (void)state;
+    struct judged judged = judge((struct run){.traffic = true, .rounds = ROUNDS, .latency = FAST, .distance = WORD});
+    struct model *machine = made_up(0);
+    findings_free(judged.findings);
+    judged.facts->bursts = 29;
+    judged.findings = findings_judged(judged.facts, machine);
+    assert_int_equal(judged.findings->matters, MATTERS_UNDECIDED);
+    assert_string_equal(judged.findings->verdict, "Too few samples to say.");
+    model_free(machine);
+    judged_free(&judged);
+}
+
+/* Where the nodes are real, what measures is named with the recording's command; not where nothing is wrong, nor where nodes are simulated. */
+static void real_nodes(void **state)
+{
+    (void)state;
+    const char *line =
+        "To measure other placements: numalens compare -- made up (all of them), or numalens optimize -- "
+        "made up (keeps what helps).";
+    struct run run = {.traffic = true, .rounds = ROUNDS, .latency = FAST, .distance = WORD, .real = true};
+    for (int named = 0; named < 2; named++) { /* on the model of a machine; without one, by latency alone */
+        struct judged judged = judge(run);
+        if (!named) {
+            findings_free(judged.findings);
+            judged.findings = findings_judged(judged.facts, NULL);
+            assert_null(judged.findings->machine);
+        }
+        says(judged.findings, line);
+        assert_non_null(strstr(judged.findings->verdict_lines, "\nTo measure other placements: "));
+        judged_free(&judged);
+    }
+    run.speed = 0.1;
+    struct judged judged = judge(run);
+    says(judged.findings, "NUMA is not what slows this program");
+    assert_null(strstr(judged.findings->verdict, "To measure"));
+    judged_free(&judged);
+    run.speed = 0;
+    run.real = false;
+    judged = judge(run);
+    assert_null(strstr(judged.findings->verdict, "To measure"));
+    judged_free(&judged);
+}
+
+static void dear_sampling(void **state)
+{
+    (void)state;
+    struct run run = {.traffic = true, .rounds = ROUNDS, .latency = FAST, .distance = WORD, .handler_ns = 400000000};
+    struct judged judged = judge(run);
+    says(judged.findings, "Sampling took 40% of its time, which slows what it measures.");
+    judged_free(&judged);
+    run.handler_ns = 20000000;
+    judged = judge(run);
+    assert_null(strstr(judged.findings->verdict, "Sampling took"));
+    judged_free(&judged);
+    run.budget_ppm = "10000"; /* twice as much as it may */
+    judged = judge(run);
+    says(judged.findings, "Sampling took 2.0% of its time (--budget: 1%).");
+    judged_free(&judged);
+    run.budget_ppm = "16000";
+    judged = judge(run);
+    assert_null(strstr(judged.findings->verdict, "Sampling took"));
+    judged_free(&judged);
+    run.handler_ns = 400000000; /* it may, and slows nevertheless */
+    run.budget_ppm = "500000";
+    judged = judge(run);
+    says(judged.findings, "Sampling took 40% of its time, which slows what it measures.");
     judged_free(&judged);
 }
 
@@ -330,10 +365,22 @@ static void another_machine(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(streams_on_one_node),  cmocka_unit_test(better_as_advised), cmocka_unit_test(each_on_its_own),
-        cmocka_unit_test(names_what_is_remote), cmocka_unit_test(slow_streams),      cmocka_unit_test(near_the_limit),
-        cmocka_unit_test(without_traffic),      cmocka_unit_test(latency_alone),     cmocka_unit_test(too_few),
+        cmocka_unit_test(streams_on_one_node),
+        cmocka_unit_test(better_as_advised),
+        cmocka_unit_test(each_on_its_own),
+        cmocka_unit_test(names_what_is_remote),
+        cmocka_unit_test(slow_streams),
+        cmocka_unit_test(more_cpus),
+        cmocka_unit_test(near_the_limit),
+        cmocka_unit_test(without_traffic),
+        cmocka_unit_test(latency_alone),
+        cmocka_unit_test(too_few),
+        cmocka_unit_test(hardly_any_samples),
+        cmocka_unit_test(dear_sampling),
         cmocka_unit_test(another_machine),
+        cmocka_unit_test(mostly_serial),
+        cmocka_unit_test(by_a_pmu),
+        cmocka_unit_test(real_nodes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

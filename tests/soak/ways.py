@@ -1,4 +1,5 @@
 """The ways of running a program: around the recorder (what it may do itself) or between it and the program (a sandbox)."""
+import json
 import os
 import resource
 import shutil
@@ -30,19 +31,43 @@ def refuser(*calls, error):
 
 class Way:
     """`outer` stands before numalens, `inner` between numalens and the program; a plain run has both. `prepare` is called with
-    the program's name in the process that becomes the outermost. `command`: of numalens, with its options."""
+    the program's name in the process that becomes the outermost. `command`: of numalens, with its options. `whole`: instead, all that
+    stands before the program, with {numalens}, {plan} and {result}; `judge` then says of the text of the last what became of it."""
 
-    def __init__(self, outer=(), inner=(), prepare=None, needs=(), root=False, silent=False, disk=None, command=("record",)):
+    def __init__(self, outer=(), inner=(), prepare=None, needs=(), root=False, silent=False, disk=None, command=("record",),
+                 whole=(), judge=None, hides=False):
         self.outer, self.inner, self.prepare, self.needs, self.root = list(outer), list(inner), prepare, needs, root
         self.silent = silent  # the streams are closed: only the status can be compared
         self.disk = disk      # where the recording goes instead
         self.command = list(command)
+        self.whole, self.judge = list(whole), judge
+        self.hides = hides    # what the program prints
 
     def missing(self):
         for name in self.needs:
             if not shutil.which(name):
                 return "%s is not installed" % name
         return "only root can do that" if self.root and os.geteuid() != 0 else None
+
+
+def applied(text):
+    """What apply says of a plan's entries, as JSON."""
+    entries = json.loads(text)["entries"]
+    done = sum(entry["applied"] for entry in entries)
+    return done > 0, "%d of %d entries applied" % (done, len(entries))
+
+
+def optimized(text):
+    return bool(json.loads(text)), "optimized"
+
+
+def shown(text):
+    """What top prints, one object a refresh."""
+    samples = sum(json.loads(line)["samples"] for line in text.splitlines() if line.startswith("{"))
+    return samples > 0, "%d samples; %s" % (samples, next((line for line in text.splitlines() if not line.startswith("{")), ""))
+
+
+BESIDE = [sys.executable, os.path.join(os.path.dirname(os.path.abspath(__file__)), "beside.py"), "{numalens}"]
 
 
 def make():
@@ -72,5 +97,10 @@ def make():
         "no samples": Way(command=["record", "--source", "none"]),
         "faults": Way(command=["record", "--source", "faults"]),
         "timers": Way(command=["record", "--tick", "timer"]),
+        "outside": Way(command=["record", "--source", "outside"]),
+        "top beside": Way(whole=[*BESIDE, "top", "--batch", "--json", "-d", "0.2", "-p", "{result}", "--"], judge=shown),
+        "apply": Way(whole=["{numalens}", "apply", "--quiet", "--json", "{result}", "{plan}", "--"], judge=applied),
+        "optimize": Way(whole=["{numalens}", "optimize", "--quiet", "--runs", "4", "--plan", "{plan}", "-o", "{result}.plan",
+                               "--json={result}", "--"], judge=optimized, hides=True),
         "migrate": Way(command=["migrate", "--topology", "numa:2 core:2", "--interval", "100ms"]),
     }

@@ -2,11 +2,14 @@
 #include "../whole_file.h"
 
 #include "fixture.h"
+#include "symbols/cut_file.h"
 #include "symbols/symbols.h"
 
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/inotify.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static uint64_t random_state = 0x9e3779b97f4a7c15u;
@@ -108,11 +111,66 @@ static void programs_changed_at_random(void **state)
 #endif
 }
 
+/* The program itself may do that to its libraries. */
+static void cut_while_it_is_read(void **state)
+{
+    (void)state;
+    size_t size, length = 0;
+    char path[] = "/tmp/numalens-cut-XXXXXX";
+    uint8_t *bytes = whole_file(KNOWN_DEBUG, &size);
+    int fd = mkstemp(path);
+    assert_int_equal(write(fd, bytes, size), (ssize_t)size);
+    cut_file_survive();
+    for (size_t left = 0; left < size; left += size / 5) {
+        assert_int_equal(pwrite(fd, bytes, size, 0), (ssize_t)size);
+        struct symbols *symbols = symbols_new();
+        struct symbols_module *module = symbols_module(symbols, path, NULL, 0);
+        struct symbol_frame frames[16];
+        assert_null(symbols_module_trouble(module)); /* it is open now */
+        assert_int_equal(ftruncate(fd, (off_t)left), 0);
+        for (uint64_t addr = 0x600; addr < 0x1400; addr += 12) {
+            size_t count = symbols_frames(module, addr, frames, 16);
+            for (size_t i = 0; i < count; i++)
+                length += strlen(frames[i].function) + strlen(frames[i].file);
+        }
+        const char *trouble = symbols_module_trouble(module); /* NULL: only what was read before was asked for */
+        if (left == 0 || trouble)
+            assert_string_equal(trouble ? trouble : "", "became shorter while it was read");
+        symbols_free(symbols);
+    }
+    assert_true(length < SIZE_MAX);
+    close(fd);
+    unlink(path);
+    free(bytes);
+}
+
+/* Opening a device or a pipe may do something: neither is opened. */
+static void only_files_are_opened(void **state)
+{
+    (void)state;
+    char path[64];
+    struct inotify_event seen;
+    snprintf(path, sizeof path, "/tmp/numalens-pipe-%d", getpid());
+    assert_int_equal(mkfifo(path, 0600), 0);
+    int watch = inotify_init1(IN_NONBLOCK);
+    assert_true(inotify_add_watch(watch, path, IN_OPEN) >= 0);
+    struct symbols *symbols = symbols_new();
+    assert_string_equal(symbols_module_trouble(symbols_module(symbols, path, NULL, 0)), "is not a regular file");
+    assert_int_equal(read(watch, &seen, sizeof seen), -1);
+    close(open(path, O_RDONLY | O_NONBLOCK));
+    assert_true(read(watch, &seen, sizeof seen) > 0); /* else it would not have been seen */
+    symbols_free(symbols);
+    close(watch);
+    unlink(path);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(programs_cut_short),
         cmocka_unit_test(programs_changed_at_random),
+        cmocka_unit_test(cut_while_it_is_read),
+        cmocka_unit_test(only_files_are_opened),
     };
     return cmocka_run_group_tests_name("damaged", tests, NULL, NULL);
 }

@@ -107,6 +107,13 @@ static void names_are_demangled(void **state)
         {"__MOD_x", "__MOD_x"},
         {"_Zgarbage", "_Zgarbage"},
         {"_ZN", "_ZN"},
+        {"_D4core8internal2gc2os10os_mem_mapFNbmbZPv", "core.internal.gc.os.os_mem_map"},
+        {"_D6matmul6matGenFxmxdZAAd", "matmul.matGen"},
+        {"_D3std5stdio__T7writelnTAyaZQnFNfQjZv", "std.stdio.writeln"},
+        {"_D4work4gridQfQm", "work.grid.grid.work"},
+        {"_D4wor", "_D4wor"},
+        {"_D4workQz", "work"},
+        {"_DYNAMIC", "_DYNAMIC"},
     };
     struct symbols *symbols = symbols_new();
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)

@@ -251,20 +251,20 @@ static void binaries_are_found_elsewhere(void **state)
     char *copy, *directory = fixture_directory(KNOWN_DEBUG, &copy);
     const char *home = getenv("HOME");
     char *old_home = home ? strdup(home) : NULL;
-    fixture_run("mkdir -p '%s/tree/gone'", directory);
+    fixture_run("mkdir -p '%s/tree/missing'", directory);
     setenv("HOME", directory, 1);
     struct symbols *symbols = symbols_new();
-    struct symbols_module *module = symbols_module(symbols, "/gone/known", known_id, sizeof known_id);
+    struct symbols_module *module = symbols_module(symbols, "/missing/known", known_id, sizeof known_id);
     assert_non_null(strstr(symbols_module_missing(module), "No such file"));
     symbols_free(symbols);
     /* Below another root, with and without a build-id. */
-    fixture_run("cp '%s' '%s/tree/gone/known'", copy, directory);
+    fixture_run("cp '%s' '%s/tree/missing/known'", copy, directory);
     char tree[600];
     snprintf(tree, sizeof tree, "%s/tree", directory);
     for (unsigned with_id = 0; with_id < 2; with_id++) {
         symbols = symbols_new();
         symbols_set_root(symbols, tree);
-        module = symbols_module(symbols, "/gone/known", known_id, with_id ? sizeof known_id : 0);
+        module = symbols_module(symbols, "/missing/known", known_id, with_id ? sizeof known_id : 0);
         assert_null(symbols_module_missing(module));
         check_inlines(module, KNOWN_DEBUG);
         /* What is here under that path is another machine's, unless the build-id shows that it is the same. */
@@ -278,10 +278,10 @@ static void binaries_are_found_elsewhere(void **state)
                 directory, copy, directory);
     for (unsigned older = 0; older < 2; older++) {
         symbols = symbols_new();
-        module = symbols_module(symbols, "/gone/known", known_id, sizeof known_id);
+        module = symbols_module(symbols, "/missing/known", known_id, sizeof known_id);
         assert_null(symbols_module_missing(module));
         check_inlines(module, KNOWN_DEBUG);
-        assert_non_null(symbols_module_missing(symbols_module(symbols, "/gone/known", NULL, 0)));
+        assert_non_null(symbols_module_missing(symbols_module(symbols, "/missing/known", NULL, 0)));
         symbols_free(symbols);
         if (!older)
             fixture_run("cd '%s/.debug/.build-id/ab' && rm -r cdef0123456789 && cp '%s' cdef0123456789", directory,

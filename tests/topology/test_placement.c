@@ -75,6 +75,32 @@ static void the_paper_s_machine(void **state)
     topology_free(topology);
 }
 
+static void weights_of_the_kernel(void **state)
+{
+    (void)state;
+    struct placement_limits limits;
+    struct topology *topology = machine("numa:2 core:8", &limits);
+    struct placement placement;
+    placement_work_out(&placement, PLACEMENT_WEIGHTED, topology, &limits);
+    assert_false(placement.possible);
+    assert_non_null(strstr(placement.text, "no weighted interleaving"));
+    limits.weights[0] = limits.weights[1] = 2;
+    placement_work_out(&placement, PLACEMENT_WEIGHTED, topology, &limits);
+    assert_false(placement.possible);
+    assert_non_null(strstr(placement.text, "equal"));
+    limits.weights[0] = 5;
+    placement_work_out(&placement, PLACEMENT_WEIGHTED, topology, &limits);
+    struct placement_set nodes = {{3}};
+    assert_true(placement.possible);
+    assert_int_equal(placement.memory, PLACEMENT_BY_WEIGHTS);
+    assert_set_equal(placement.nodes, nodes);
+    assert_string_equal(placement.text, "threads where the kernel puts them, pages 5 on node 0, 2 on node 1 in turn");
+    topology->simulated = true;
+    placement_work_out(&placement, PLACEMENT_WEIGHTED, topology, &limits);
+    assert_false(placement.possible);
+    topology_free(topology);
+}
+
 static void small_nodes_get_one_cpu_each(void **state)
 {
     (void)state;
@@ -120,7 +146,8 @@ static void what_may_not_be_used_is_not(void **state)
     topology->nodes[1].memory = 1;
     strcpy(limits.refused, "not here");
     for (unsigned kind = 0; kind < PLACEMENTS; kind++) {
-        bool memory = kind == PLACEMENT_MEM0_CPU0 || kind == PLACEMENT_MEM0_CPU1 || kind == PLACEMENT_INTERLEAVE;
+        bool memory = kind == PLACEMENT_MEM0_CPU0 || kind == PLACEMENT_MEM0_CPU1 || kind == PLACEMENT_INTERLEAVE ||
+                      kind == PLACEMENT_WEIGHTED;
         placement_work_out(&placement, (enum placement_kind)kind, topology, &limits);
         assert_int_equal(placement.possible, !memory);
         if (memory)
@@ -191,9 +218,13 @@ static void names(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_paper_s_machine),         cmocka_unit_test(small_nodes_get_one_cpu_each),
-        cmocka_unit_test(what_may_not_be_used_is_not), cmocka_unit_test(one_node_has_no_choice),
-        cmocka_unit_test(simulated_machines),          cmocka_unit_test(names),
+        cmocka_unit_test(the_paper_s_machine),
+        cmocka_unit_test(weights_of_the_kernel),
+        cmocka_unit_test(small_nodes_get_one_cpu_each),
+        cmocka_unit_test(what_may_not_be_used_is_not),
+        cmocka_unit_test(one_node_has_no_choice),
+        cmocka_unit_test(simulated_machines),
+        cmocka_unit_test(names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

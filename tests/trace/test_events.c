@@ -2,6 +2,7 @@
 #include "base/mem.h"
 #include "trace/event_copy.h"
 #include "trace/event_text.h"
+#include "trace/redact.h"
 #include "trace/run.h"
 #include "trace/varint.h"
 #include "wild.h"
@@ -142,12 +143,36 @@ static void text_has_every_field(void **state)
     free(text);
 }
 
+/* A text of a row that nobody thought of is redacted too. */
+static void no_text_survives_redaction(void **state)
+{
+    (void)state;
+    static const char secret[] = "/srv/somebody/secret";
+    unsigned texts = 0;
+    for (unsigned kind = 1; kind < EVENT_KINDS; kind++) {
+        const struct event_row *row = event_row(kind);
+        struct event event = {.kind = (uint8_t)kind};
+        struct redacted redacted;
+        unsigned of_event = 0;
+        for (unsigned i = 0; i < row->field_count; i++)
+            if (row->fields[i].code == CODE_TEXT && ++of_event)
+                *(const char **)(void *)((char *)&event + row->fields[i].offset) = secret;
+        assert_in_range(of_event, 0, sizeof redacted.texts / sizeof *redacted.texts);
+        char *text = text_of(redact_event(&redacted, &event));
+        assert_null(strstr(text, "somebody"));
+        assert_null(strstr(text, "secret"));
+        free(text);
+        texts += of_event;
+    }
+    assert_in_range(texts, 8, UINT8_MAX);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_fit_their_columns),     cmocka_unit_test(numbers_beyond_a_field_are_refused),
         cmocka_unit_test(copies_are_equal_and_apart), cmocka_unit_test(rings_are_not_trusted),
-        cmocka_unit_test(text_has_every_field),
+        cmocka_unit_test(text_has_every_field),       cmocka_unit_test(no_text_survives_redaction),
     };
     return cmocka_run_group_tests_name("events", tests, NULL, NULL);
 }

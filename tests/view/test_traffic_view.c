@@ -138,7 +138,7 @@ static void counters_without_samples(void **state)
 {
     (void)state;
     struct feeding f = sampled("pebs", 5, counted());
-    HAS(shown(&f, false), "who answered 10 of 10 sampled loads, and 20 are needed", "Record longer",
+    HAS(shown(&f, false), "who answered 10 of 10 sampled loads, and 30 are needed", "Record longer",
         "30.00 20.00 10.00 unknown unknown 0");
 }
 
@@ -147,75 +147,6 @@ static void why_there_are_no_counters(void **state)
     (void)state;
     struct feeding f = sampled("pebs", SAMPLES, counts("memory_counters_reason", "virtual machines hide them"));
     HAS(shown(&f, false), "At least 6.40 GB/s", "memory were not counted: virtual machines hide them.");
-}
-
-static struct trace_session *by_core(struct trace_session *ending, const char *events, const char *key,
-                                     const char *bytes)
-{
-    trace_session_set(ending, "core_counters", events);
-    trace_session_set(ending, "core_counted_ns", "500000000");
-    trace_session_set(ending, key, bytes);
-    return ending;
-}
-
-/* Over half a second; by samples 1.28 GB. */
-static void what_prefetching_brought(void **state)
-{
-    (void)state;
-    struct trace_session *ending =
-        by_core(counted(), "LLC-prefetch-misses, LLC-load-misses", "core_prefetched_bytes", "3000000000");
-    trace_session_set(ending, "core_demanded_bytes", "2500000000");
-    struct feeding f = sampled("pebs", SAMPLES, ending);
-    HAS(shown(&f, false), "At least 6.40 GB/s",
-        "Prefetching brought 6.00 GB/s from memory for this program (hidden); its loads asked for 5.00 GB/s "
-        "themselves. "
-        "By the core's events LLC-prefetch-misses, LLC-load-misses",
-        "That is 50% of what the memory controllers read", "counted by the Intel memory controllers");
-    ending = by_core(trace_session_new(), "LLC-prefetch-misses", "core_prefetched_bytes", "3000000000");
-    trace_session_set(ending, "core_counters_absent", "LLC-load-misses");
-    trace_session_set(ending, "core_counters_running_ppm", "400000");
-    f = sampled("pebs", SAMPLES, ending);
-    HAS(shown(&f, false), "how much its loads asked for was not counted",
-        "does not count LLC-load-misses on this processor: it is absent, not 0",
-        "for 40% of the time, and are scaled up");
-    ending = by_core(counted(), "LLC-prefetch-misses", "core_prefetched_bytes", "3000000000");
-    f = sampled("pebs", SAMPLES, ending);
-    HAS(shown(&f, true), "\"traffic_source\": \"data-sources+prefetch-events+memory-counters\"",
-        "\"core\": { \"events\": \"LLC-prefetch-misses\", \"reason\": null, \"absent\": null, \"prefetched_bytes_s\": "
-        "6000000000, \"demanded_bytes_s\": null, \"missed_bytes_s\": null, \"hidden_bytes_s\": 6000000000, "
-        "\"running\": "
-        "1.0000, \"hidden_at_most\": false, \"part_of_reads\": null",
-        "\"memory\": { \"counters\": \"Intel memory controllers\"");
-}
-
-static void what_missed_the_caches(void **state)
-{
-    (void)state;
-    struct trace_session *ending = by_core(trace_session_new(), "cache-misses", "core_missed_bytes", "4000000000");
-    trace_session_set(ending, "core_counters_absent", "LLC-prefetch-misses");
-    struct feeding f = sampled("pebs", SAMPLES, ending);
-    HAS(shown(&f, false), "CPUs brought 8.00 GB/s from beyond the last cache, at most 5.4", "GB/s of it in no sample",
-        "By the core's event cache-misses", "differs by processor",
-        "does not count LLC-prefetch-misses on this processor");
-    ending = by_core(trace_session_new(), "cache-misses", "core_missed_bytes", "4000000000");
-    f = sampled("pebs", SAMPLES, ending);
-    HAS(shown(&f, true), "\"traffic_source\": \"data-sources+cache-miss-events\"", "\"prefetched_bytes_s\": null",
-        "\"missed_bytes_s\": 8000000000", "\"hidden_bytes_s\": 54", "\"hidden_at_most\": true");
-    ending = by_core(trace_session_new(), "LLC-load-misses", "core_missed_bytes", "4000000000");
-    f = sampled("spe", SAMPLES, ending);
-    HAS(shown(&f, false),
-        "CPUs brought 8.00 GB/s from beyond the last cache, how much of it nobody waited for is not known");
-}
-
-static void why_prefetching_was_not_counted(void **state)
-{
-    (void)state;
-    struct feeding f = sampled("pebs", SAMPLES, counts("core_counters_reason", "the kernel does not count it here"));
-    HAS(shown(&f, false), "What prefetching brought from memory was not counted: the kernel does not count it here.");
-    f = sampled("pebs", SAMPLES, counts("core_counters_reason", "the kernel does not count it here"));
-    HAS(shown(&f, true), "\"traffic_source\": \"data-sources\"",
-        "\"core\": { \"events\": null, \"reason\": \"the kernel does not count it here\"",
-        "\"prefetched_bytes_s\": null", "\"hidden_bytes_s\": null, \"running\": null");
 }
 
 /* Of cycles, or without registers: no sample has a weight. */
@@ -243,9 +174,6 @@ int main(void)
         cmocka_unit_test(beside_counters),
         cmocka_unit_test(counters_without_samples),
         cmocka_unit_test(why_there_are_no_counters),
-        cmocka_unit_test(what_prefetching_brought),
-        cmocka_unit_test(what_missed_the_caches),
-        cmocka_unit_test(why_prefetching_was_not_counted),
         cmocka_unit_test(how_to_record_ibs),
         cmocka_unit_test(no_bytes_from_spe),
     };

@@ -4,6 +4,7 @@ import { deflateSync } from "node:zlib";
 
 const NONE = 0xffffffff;
 const PAGE = 4096;
+const STALLED = 0.31; /* of run time, by remote accesses */
 
 /* A generator of numbers that is the same in every run. */
 function random(seed) {
@@ -42,7 +43,7 @@ export function embed(page, containers) {
   return page.replace("<!--numalens-data-->", () => elements.join("\n"));
 }
 
-/* A program as a list of threads, objects and accesses {thread, object, page, slice, reads, writes, remote, latency}. */
+/* A program as a list of threads, objects and accesses {thread, object, page, slice, reads, writes, updates, remote, latency}. */
 class Program {
   constructor(options) {
     Object.assign(this, { slices: 200, duration: 2, nodes: 4, threads: [], objects: [], cells: new Map(), frames: [], stacks: [], phases: [], findings: [] }, options);
@@ -71,16 +72,18 @@ class Program {
     return this.objects.length - 1;
   }
 
-  access(thread, object, page, slice, { reads = 0, writes = 0, home = 0, latency = 90 }) {
+  access(thread, object, page, slice, { reads = 0, writes = 0, updates = 0, home = 0, latency = 90 }) {
+    const samples = reads + writes + updates;
     const key = (object * 65536 + page) * 1048576 + slice * 256 + thread;
     let cell = this.cells.get(key);
-    if (!cell) this.cells.set(key, (cell = { thread, object, page, slice, reads: 0, writes: 0, remote: 0, latency: 0, timed: 0, home }));
+    if (!cell) this.cells.set(key, (cell = { thread, object, page, slice, samples: 0, reads: 0, writes: 0, remote: 0, latency: 0, timed: 0, home }));
     const far = this.threads[thread].node !== home;
-    cell.reads += reads;
-    cell.writes += writes;
-    if (far) cell.remote += reads + writes;
-    cell.latency += (reads + writes) * latency * (far ? 1.9 : 1);
-    cell.timed += reads + writes;
+    cell.samples += samples;
+    cell.reads += reads + updates;
+    cell.writes += writes + updates;
+    if (far) cell.remote += samples;
+    cell.latency += samples * latency * (far ? 1.9 : 1);
+    cell.timed += samples;
   }
 
   build() {
@@ -98,9 +101,8 @@ class Program {
     cells.sort((a, b) => a.leaf - b.leaf || a.slice - b.slice || a.thread - b.thread);
     const totals = () => ({ samples: 0, reads: 0, writes: 0, remote: 0, home_known: 0, latency_sum: 0, latency_count: 0 });
     const add = (row, cell) => {
-      const n = cell.reads + cell.writes;
-      row.samples += n; row.reads += cell.reads; row.writes += cell.writes; row.remote += cell.remote;
-      row.home_known += n; row.latency_sum += cell.latency; row.latency_count += cell.timed;
+      row.samples += cell.samples; row.reads += cell.reads; row.writes += cell.writes; row.remote += cell.remote;
+      row.home_known += cell.samples; row.latency_sum += cell.latency; row.latency_count += cell.timed;
     };
     const all = totals(), threads = this.threads.map((t) => ({ ...t, ...totals() }));
     const objects = this.objects.map((o, id) => ({ id, label: o.name, homes: Array(this.nodes).fill(0), ...o, ...totals() }));
@@ -109,12 +111,14 @@ class Program {
     const local = Array(24).fill(0), remote = Array(24).fill(0);
     for (const cell of cells) {
       for (const row of [all, threads[cell.thread], objects[cell.object]]) add(row, cell);
-      objects[cell.object].homes[cell.home] += cell.reads + cell.writes;
-      matrix[this.threads[cell.thread].node][cell.home] += cell.reads + cell.writes;
+      objects[cell.object].homes[cell.home] += cell.samples;
+      matrix[this.threads[cell.thread].node][cell.home] += cell.samples;
       const bucket = Math.min(23, Math.max(0, bounds.findIndex((b) => b >= cell.latency / cell.timed + (cell.leaf % 7) * 9)));
-      (cell.remote ? remote : local)[bucket] += cell.reads + cell.writes;
+      (cell.remote ? remote : local)[bucket] += cell.samples;
     }
     const sites = objects.map((o) => ({ ...o, label: o.name, function: o.alloc_site ?? "main", count: 1, bytes: o.size, peak_bytes: o.size }));
+    const lines = (this.lines ?? [{ function: "multiply", file: "/src/matmul.c", line: 21 }, { function: "main", file: "/src/matmul.c", line: 40 }]).map((f, id) => ({ id, module: "/usr/bin/example", ...f, ...share(all, id === 0 ? 0.8 : 0.2) }));
+    const sources = this.sources ?? [{ file: "/src/matmul.c", first: 19, text: ["    for (size_t k = 0; k < n; k++)", "        for (size_t j = 0; j < n; j++)", "            c[i * n + j] += a[i * n + k] * b[k * n + j];"] }];
     const functions = (this.functions ?? [{ function: "multiply", file: "/src/matmul.c", line: 21 }, { function: "main", file: "/src/matmul.c", line: 40 }]).map((f, id) => ({ id, module: "/usr/bin/example", ...f, ...share(all, id === 0 ? 0.8 : 0.2) }));
     const columns = { ...this.mapColumns(leaves, cells), ...this.seriesColumns(cells), ...this.lineColumns(cells), ...this.flameColumns(all) };
     const head = {
@@ -123,8 +127,8 @@ class Program {
       totals: all, nodes: Array.from({ length: this.nodes }, (_, id) => ({ id, os_index: id, cpus: `${id * 2}-${id * 2 + 1}`, memory: 2 ** 33 })),
       distances: Array.from({ length: this.nodes }, (_, i) => Array.from({ length: this.nodes }, (_, j) => (i === j ? 10 : 21))), matrix,
       latency: { unit: "ns", bounds, local, remote, unknown: [], unloaded: null, p50: 130, p95: 220, p99: 260 },
-      verdict: { numa_bound: all.remote > all.samples / 4, text: "Remote memory costs an estimated 31% of the time, above the 10% from which a change pays." },
-      findings: this.findings, processes: [], threads, objects, objects_left_out: 0, sites, functions, stacks: this.stacks, frames: this.frames, phases: this.phases,
+      verdict: { numa_bound: all.remote > all.samples / 4, text: "Remote memory costs an estimated 31% of the time. That is above the 10% from which a change pays.", lines: "Remote memory costs an estimated 31% of the time.\nThat is above the 10% from which a change pays." },
+      findings: this.findings, comparison: this.comparison, processes: [], threads, objects, objects_skipped: 0, sites, functions, lines, sources, types: this.types ?? [], stacks: this.stacks, frames: this.frames, phases: this.phases,
       series_slices: 100, chain_slices: 100, maps: [{ space: "virtual", start_s: 0, end_s: this.duration, slices: this.slices, page_bytes: PAGE, outside: 0, prefix: "v", aggregations: this.aggregations },
         { space: "physical", start_s: 0, end_s: this.duration, slices: this.slices, page_bytes: PAGE, outside: 7, prefix: "v", aggregations: [] }],
     };
@@ -160,7 +164,7 @@ class Program {
       "v.leaf.addr": ["f64", leaves.map((l) => l.addr)], "v.leaf.bytes": ["f64", leaves.map(() => PAGE)], "v.leaf.process": ["u32", leaves.map(() => 0)], "v.leaf.object": ["u32", leaves.map((l) => l.object)],
       ...columnsOf("v.node", tree), ...columnsOf("v.g.node", gantt), "v.g.leaf.leaf": ["u32", ganttLeaf], "v.g.leaf.thread": ["u16", ganttThread],
       "v.cell.leaf": ["u32", cells.map((c) => c.leaf)], "v.cell.slice": ["u16", cells.map((c) => c.slice)], "v.cell.thread": ["u16", cells.map((c) => c.thread)],
-      "v.cell.reads": ["u32", cells.map((c) => c.reads)], "v.cell.writes": ["u32", cells.map((c) => c.writes)], "v.cell.remote": ["u32", cells.map((c) => c.remote)],
+      "v.cell.samples": ["u32", cells.map((c) => c.samples)], "v.cell.reads": ["u32", cells.map((c) => c.reads)], "v.cell.writes": ["u32", cells.map((c) => c.writes)], "v.cell.remote": ["u32", cells.map((c) => c.remote)],
       "v.cell.latency": ["f32", cells.map((c) => c.latency)], "v.cell.timed": ["u32", cells.map((c) => c.timed)],
       ...blockColumns("v.c", carto.blocks), ...blockColumns("v.g", rows.blocks),
     };
@@ -172,19 +176,20 @@ class Program {
       const slice = Math.floor((cell.slice * 100) / this.slices);
       const key = `${cell.object} ${slice} ${cell.thread} ${cell.home}`;
       let row = rows.get(key);
-      if (!row) rows.set(key, (row = { object: cell.object, slice, thread: cell.thread, home: cell.home, reads: 0, writes: 0, remote: 0, timed: 0, latency: 0 }));
-      for (const name of ["reads", "writes", "remote", "timed", "latency"]) row[name] += cell[name];
+      if (!row) rows.set(key, (row = { object: cell.object, slice, thread: cell.thread, home: cell.home, samples: 0, reads: 0, writes: 0, remote: 0, timed: 0, latency: 0 }));
+      for (const name of ["samples", "reads", "writes", "remote", "timed", "latency"]) row[name] += cell[name];
     }
     const list = [...rows.values()].sort((a, b) => a.object - b.object || a.slice - b.slice || a.thread - b.thread);
-    const types = { object: "u32", slice: "u16", thread: "u16", home: "u8", reads: "u32", writes: "u32", remote: "u32", timed: "u32", latency: "f32" };
+    const types = { object: "u32", slice: "u16", thread: "u16", home: "u8", samples: "u32", reads: "u32", writes: "u32", remote: "u32", timed: "u32", latency: "f32" };
     return { ...Object.fromEntries(Object.entries(types).map(([name, type]) => [`s.${name}`, [type, list.map((row) => row[name])]])), ...this.chainColumns(list) };
   }
 
   /* The first thread is in main, the others are in multiply. */
   chainColumns(rows) {
     if (this.frames.length === 0) return {};
-    const list = rows.map((row) => ({ ...row, node: row.thread === 0 ? 1 : 2, function: row.thread === 0 ? 1 : 0, known: row.reads + row.writes, remote_latency: row.remote ? row.latency : 0 }));
-    const types = { node: "u32", object: "u32", function: "u32", slice: "u16", thread: "u16", reads: "u32", writes: "u32", remote: "u32", known: "u32", timed: "u32", latency: "f32", remote_latency: "f32" };
+    const remote = rows.reduce((sum, row) => sum + row.remote, 0);
+    const list = rows.map((row) => ({ ...row, node: row.thread === 0 ? 1 : 2, function: row.thread === 0 ? 1 : 0, line: row.thread === 0 ? 1 : 0, known: row.samples, stall: (STALLED * row.remote) / remote }));
+    const types = { node: "u32", object: "u32", function: "u32", line: "u32", slice: "u16", thread: "u16", samples: "u32", reads: "u32", writes: "u32", remote: "u32", known: "u32", timed: "u32", latency: "f32", stall: "f32" };
     return Object.fromEntries(Object.entries(types).map(([name, type]) => [`c.${name}`, [type, list.map((row) => row[name])]]));
   }
 
@@ -200,9 +205,16 @@ class Program {
     const nodes = [[NONE, NONE, 1], [0, 0, 1], [1, 1, 0.8], [2, 2, 0.65], [1, 3, 0.18], [2, 3, 0.1]].filter(([, frame]) => frame === NONE || frame < this.frames.length);
     return {
       "f.parent": ["u32", nodes.map((n) => n[0])], "f.frame": ["u32", nodes.map((n) => n[1])], "f.samples": ["u32", nodes.map((n) => all.samples * n[2])],
-      "f.remote": ["u32", nodes.map((n) => all.remote * n[2])], "f.latency": ["f64", nodes.map((n) => all.remote * 180 * n[2])],
+      "f.remote": ["u32", nodes.map((n) => all.remote * n[2])], "f.stall": ["f64", nodes.map((n) => STALLED * n[2])],
     };
   }
+}
+
+/* A type whose first two fields are used, and shared falsely. */
+function typeOf(id, name, fields) {
+  const totals = { samples: 400, reads: 100, writes: 300, remote: 200, home_known: 400, latency_sum: 80000, latency_count: 400 };
+  return { id, name, file: "/src/matmul.c", line: 9, size: 8 * fields.length, objects: 1, ...totals, advice: [{ text: `${name} is shared falsely:`, code: `${name} {\n    alignas(64) ${fields[0]};\n};` }],
+    fields: fields.map((text, i) => ({ text, depth: 0, inside: 0, offset: 8 * i, size: 8, threads: 2, writers: 2, falsely: i < 2, ...share(totals, i < 2 ? 0.5 : 0) })) };
 }
 
 function share(all, part) {
@@ -277,12 +289,13 @@ export function matmul(run = {}, spread = false, search = { exact: true }) {
   const stack = program.stack([frames[3], frames[0]]);
   const size = pages * PAGE;
   const a = program.object({ name: "A", size, file: "/src/matmul.c", line: 12, stack }), b = program.object({ name: "B", size, file: "/src/matmul.c", line: 12, stack }), c = program.object({ name: "result", size, file: "/src/matmul.c", line: 12, stack });
-  const pids = program.object({ name: "pids", size: PAGE, gap: 4000, file: "/src/matmul.c", line: 48, stack, end_s: program.duration * 0.9 });
+  const pids = program.object({ name: "pids", size: PAGE, gap: 4000, file: "/src/matmul.c", line: 48, stack, end_s: program.duration * 0.9, type: 7 });
+  program.types = [typeOf(7, "struct slot", ["long turns", "long misses"])];
   const filled = Math.floor(slices * 0.2);
   const home = (page) => (spread ? 1 + (page % 2) : 0);
   for (let s = 0; s < filled; s++) {
     for (const matrix of [a, b, c]) program.access(main, matrix, Math.floor((s / filled) * pages), s, { writes: 6 + Math.floor(next() * 8), home: home(Math.floor((s / filled) * pages)) });
-    program.access(main, pids, 0, s, { reads: 1, writes: 1 });
+    program.access(main, pids, 0, s, { updates: 1 });
   }
   for (let s = filled; s < slices; s++) {
     const line = Math.floor(((s - filled) / (slices - filled)) * pages);
@@ -300,7 +313,27 @@ export function matmul(run = {}, spread = false, search = { exact: true }) {
     advice: [{ action: "duplicate", why: "it is only read after it is filled", code: "double *mine = numa_alloc_onnode(size, node);\nmemcpy(mine, B, size);" }, { action: "interleave", why: "two nodes read all of it" }],
     against: [{ action: "migrate", why: "two nodes use it at the same time" }], from_s: at, to_s: program.duration,
   }, { pattern: "far-initialised", name: "A", function: "matrix_new", file: "/src/matmul.c", line: 12, object: a, site: a, remote_samples: 6000, share_of_remote: 0.22, lost_time_share: 0.06, confidence: 0.9, evidence: "main touches it first.", advice: [{ action: "first-touch", why: "each worker uses its own lines", code: "#pragma omp parallel for" }], against: [], from_s: at, to_s: program.duration }];
+  if (spread) program.comparison = twins();
   return program.build();
+}
+
+/* A row of a comparison: its name, and share, remote part and latency in one run and the other; null where it is not. */
+function changedRow(name, before, after, more = {}) {
+  const side = (values, row) => values && { row, name, file: "/src/matmul.c", line: 12, samples: 1000, share: values[0], remote_share: values[1], latency_mean: values[2] };
+  const differs = (i) => !before || !after || Math.abs(after[i] - before[i]) > 0.05;
+  return { renamed: false, share_significant: differs(0), remote_significant: differs(1), latency_significant: false, before: side(before, more.row ?? -1), after: side(after, more.row ?? -1) };
+}
+
+/* What `numalens compare` would have of matmul and its twin: one finding went away, one is new, and the result has another name. */
+function twins() {
+  const rows = [changedRow("A", [0.3, 0.98, 160], [0.3, 0.5, 120], { row: 0 }), changedRow("B", [0.5, 0.98, 180], [0.5, 0.4, 130], { row: 1 }), changedRow("product", [0.15, 0.98, 150], [0.15, 0.7, 140], { row: 2 }), changedRow("pids", [0.05, 0, 90], [0.05, 0.01, 90], { row: 3 })];
+  Object.assign(rows[2], { renamed: true, before: { ...rows[2].before, name: "result", line: 11 } });
+  return {
+    verdict: "Remote accesses fell from 98.0% to 51.0%; mostly B (matmul.c:12).", more: "3 objects and 1 function changed significantly. product (matmul.c:12) is what was result (matmul.c:11).",
+    proof: "Far-initialised on A is new, remote-after-allocation on B went away.", note: null, comparable: true, remote_significant: true, latency_significant: false,
+    findings: [{ pattern: "remote-after-allocation", name: "B", fate: "gone", why: "98.0% of its accesses were remote, 40.0% are", before: 0, after: -1 }, { pattern: "far-initialised", name: "A", fate: "new", why: "30.0% of its accesses were remote, 50.0% are", before: -1, after: 1 }],
+    objects: rows, sites: rows, functions: [changedRow("multiply", [0.8, 0.98, 160], [0.8, 0.5, 120]), changedRow("main", [0.2, 0, 90], null)], threads: [changedRow("worker", [0.8, 0.98, 160], [0.8, 0.5, 120], { row: 1 })],
+  };
 }
 
 /* Eight threads on four nodes, all data on node 0. */
@@ -333,11 +366,17 @@ export function hostile() {
     program.thread(name, i % 2);
     program.frame(name, name, 1 + i);
   });
-  HOSTILE.forEach((name, i) => program.object({ name, kind: i % 3 ? "heap" : name, size: 4 * PAGE, file: name, line: i, module: name, alloc_fn: name, gap: i * 20, stack: program.stack([i, 0]) }));
+  HOSTILE.forEach((name, i) => program.object({ name, kind: i % 3 ? "heap" : name, size: 4 * PAGE, file: name, line: i, module: name, alloc_fn: name, gap: i * 20, stack: program.stack([i, 0]), type: i }));
+  program.types = HOSTILE.map((name, i) => typeOf(i, name, [name, name]));
   for (let s = 0; s < program.slices; s++) for (let i = 0; i < HOSTILE.length; i++) program.access(i, (i + s) % HOSTILE.length, s % 4, s, { reads: 2, writes: 1, home: s % 2 });
   program.functions = HOSTILE.map((name) => ({ function: name, file: name, line: 1, module: name }));
+  program.lines = HOSTILE.map((name, i) => ({ function: name, file: i ? name : `/${name}`, line: 1, module: name }));
+  program.sources = HOSTILE.map((name, i) => ({ file: i ? name : `/${name}`, first: 1, text: [name, name] }));
   program.phases = HOSTILE.slice(0, 4).map((name, i) => ({ start_s: i * 0.5, end_s: (i + 1) * 0.5, name }));
   program.findings = HOSTILE.map((name, object) => ({ pattern: name, name, function: name, file: name, line: 1, object, text: name, evidence: name, gain: name, share_of_remote: 0.1, advice: [{ action: name, why: name, code: name }], against: [{ action: name, why: name }], from_s: 0, to_s: 1 }));
+  const rows = HOSTILE.map((name, row) => ({ ...changedRow(name, [0.1, 0.5, 100], [0.1, 0.4, 90], { row }), renamed: true }));
+  program.comparison = { verdict: HOSTILE[0], more: HOSTILE[1], proof: HOSTILE[2], note: HOSTILE[3], comparable: true, remote_significant: true, latency_significant: true,
+    findings: HOSTILE.map((name, i) => ({ pattern: name, name, fate: "new", why: name, before: -1, after: i })), objects: rows, sites: rows, functions: rows, threads: rows };
   return program.build();
 }
 
@@ -360,12 +399,12 @@ export function large(cells = 400000, padding = 0) {
   return container({
     version: 1, generator: "numalens fixture", run: { command: "./large", source: "soft", latency_unit: "ns", duration_s: 60, exit_status: 0, simulated: false, label: "", live: false, damage: null, losses: [], unattributed: [] },
     totals, nodes: [0, 1, 2, 3].map((id) => ({ id, os_index: id, cpus: "0", memory: 0 })), distances: [], matrix: [[5, 1, 1, 1], [1, 5, 1, 1], [1, 1, 5, 1], [1, 1, 1, 5]].map((row) => row.map((v) => v * 1e5)), latency: null, verdict: null, findings: [],
-    threads: Array.from({ length: threads }, (_, i) => ({ tid: 100 + i, pid: 100, process: 0, name: "worker", node: i % 4, start_s: 0, end_s: null, ...share(totals, 1 / threads) })), objects: rows, objects_left_out: 17, sites: [], functions: [], stacks: [], frames: [], phases: [],
+    threads: Array.from({ length: threads }, (_, i) => ({ tid: 100 + i, pid: 100, process: 0, name: "worker", node: i % 4, start_s: 0, end_s: null, ...share(totals, 1 / threads) })), objects: rows, objects_skipped: 17, sites: [], functions: [], stacks: [], frames: [], phases: [],
     maps: [{ space: "virtual", start_s: 0, end_s: 60, slices, page_bytes: PAGE, outside: 0, prefix: "v", aggregations: [{ view: "cartography", partitions: parts.partitions, prefix: "v.c" }] }],
   }, {
     "v.leaf.addr": ["f64", Array.from({ length: leaves }, (_, i) => 0x7f0000000000 + i * PAGE)], "v.leaf.bytes": ["f64", Array(leaves).fill(PAGE)], "v.leaf.process": ["u32", Array(leaves).fill(0)], "v.leaf.object": ["u32", Array.from({ length: leaves }, (_, i) => Math.floor(i / perObject))],
     ...columnsOf("v.node", tree), ...blockColumns("v.c", parts.blocks), padding: ["u8", Array.from({ length: padding }, () => next() * 256)],
     "v.cell.leaf": column("u32", (k) => Math.floor(k / slices)), "v.cell.slice": column("u16", (k) => k % slices), "v.cell.thread": column("u16", (k, i) => i % threads),
-    "v.cell.reads": column("u32", (k, i) => some[i]), "v.cell.writes": column("u32", (k, i) => some[i] % 3), "v.cell.remote": column("u32", (k, i) => some[i] % 5), "v.cell.latency": column("f32", (k, i) => some[i] * 120), "v.cell.timed": column("u32", (k, i) => some[i]),
+    "v.cell.samples": column("u32", (k, i) => some[i] + (some[i] % 3)), "v.cell.reads": column("u32", (k, i) => some[i]), "v.cell.writes": column("u32", (k, i) => some[i] % 3), "v.cell.remote": column("u32", (k, i) => some[i] % 5), "v.cell.latency": column("f32", (k, i) => some[i] * 120), "v.cell.timed": column("u32", (k, i) => some[i]),
   });
 }

@@ -5,10 +5,10 @@ import { container, hostile, HOSTILE, large, matmul } from "./fixture.mjs";
 import { assert, check, note, run } from "./tap.mjs";
 
 const site = await launch();
-const VIEWS = ["overview", "map", "gantt", "objects", "sites", "threads", "functions", "flame", "object&item=0", "object&item=1", "site&item=2", "thread&item=0", "thread&item=1"];
+const VIEWS = ["overview", "map", "gantt", "objects", "sites", "threads", "functions", "lines", "line&item=0", "flame", "object&item=0", "object&item=1", "site&item=2", "thread&item=0", "thread&item=1", "compare", "compare&kind=functions"];
 
 check("hostile names do not run, in any view", async () => {
-  const { page, troubles, context } = await open(site.browser, site.page("hostile", [hostile()]));
+  const { page, troubles, context } = await open(site.browser, site.page("hostile", [hostile(), hostile()]));
   for (const view of VIEWS) {
     await page.evaluate((wanted) => { location.hash = `view=${wanted}`; }, view);
     await settle(page);

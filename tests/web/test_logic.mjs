@@ -78,7 +78,7 @@ function mapOf(leaves, cells) {
   return new m.MemoryMap(m.parseContainer(buffer(container({}, {
     "v.leaf.process": ["u32", of(0, leaves)], "v.leaf.addr": ["f64", of(1, leaves)], "v.leaf.bytes": ["f64", of(2, leaves)], "v.leaf.object": ["u32", none],
     "v.cell.leaf": ["u32", of(0, cells)], "v.cell.slice": ["u16", of(1, cells)], "v.cell.thread": ["u16", of(2, cells)],
-    "v.cell.reads": ["u32", ones], "v.cell.writes": ["u32", zeros], "v.cell.remote": ["u32", zeros],
+    "v.cell.samples": ["u32", ones], "v.cell.reads": ["u32", ones], "v.cell.writes": ["u32", zeros], "v.cell.remote": ["u32", zeros],
   }))), head);
 }
 check("a window from the server lies where the whole picture has its memory, for several processes and in each thread's row", () => {
@@ -101,7 +101,7 @@ check("a window from the server lies where the whole picture has its memory, for
 });
 check("no access is lost between cells, grid and blocks", () => {
   const map = load(saturated()).maps[0];
-  const all = sumOf(map.cellReads) + sumOf(map.cellWrites);
+  const all = sumOf(map.cellSamples);
   const layout = m.cartographyLayout(map);
   const grid = m.buildGrid(map, layout, { thread: -1, object: -1, show: "all", colour: "remote" });
   assert.ok(Math.abs(sumOf(grid.density.subarray(0, grid.count)) - all) < 1);
@@ -121,7 +121,7 @@ check("filters leave what they should", () => {
   const count = (filter) => sumOf(m.buildGrid(map, layout, { thread: -1, object: -1, show: "all", colour: "access", ...filter }).density);
   assert.equal(count({ show: "reads" }), sumOf(map.cellReads));
   assert.equal(count({ show: "writes" }), sumOf(map.cellWrites));
-  const ofThread = Array.from(map.cellThread).reduce((n, thread, i) => n + (thread === 1 ? map.cellReads[i] + map.cellWrites[i] : 0), 0);
+  const ofThread = Array.from(map.cellThread).reduce((n, thread, i) => n + (thread === 1 ? map.cellSamples[i] : 0), 0);
   assert.equal(count({ thread: 1 }), ofThread);
   assert.ok(count({ object: 1 }) > 0 && count({ object: 1 }) < count({}));
 });
@@ -129,7 +129,7 @@ check("what a block hides is summed by thread and object", () => {
   const run = load(matmul());
   const map = run.maps[0], layout = m.cartographyLayout(map);
   const whole = m.summarise(map, layout, 0, layout.lanes - 1, 0, map.slices - 1, -1, -1);
-  assert.equal(whole.reads + whole.writes, run.totals.samples);
+  assert.equal(whole.samples, run.totals.samples);
   assert.equal(whole.threads.size, 3);
   assert.equal(whole.objects.size, 4);
   const early = m.summarise(map, layout, 0, layout.lanes - 1, 0, 20, -1, -1);
@@ -166,19 +166,37 @@ check("functions, call chains and latencies follow the selection too", () => {
   assert.ok(early.functions[1].samples > 0 && early.functions[0].samples === 0, "only main runs at first");
   assert.equal(early.flame.samples[0], early.functions[1].samples);
   assert.equal(early.flame.samples[2], 0);
+  const late = m.filtered(run, { ...m.decodeState(""), time: [0.4, 2] });
+  assert.ok(Math.abs(early.flame.stall[0] + late.flame.stall[0] - run.flame.stall[0]) < 1e-6, "a share of the run's time, whatever is selected");
   const workers = m.filtered(run, { ...m.decodeState(""), thread: 1, object: 1 });
   const own = workers.objects[1];
   assert.equal(workers.functions[0].samples, own.samples);
+  assert.equal(workers.lines[0].samples, own.samples);
   assert.equal(workers.flame.samples[0], own.samples, "a frame holds what those below it do");
   assert.ok(own.latency_count > 0 && Math.abs(workers.functions[0].latency_sum - own.latency_sum) < 1);
   assert.ok(Math.abs(m.meanLatency(m.apply(run.objects, workers.objects, true).find((object) => object.id === 1)) - own.latency_sum / own.latency_count) < 1e-9);
   assert.equal(m.filtered(load(saturated()), { ...m.decodeState(""), thread: 2 }).functions, null, "said, where there is nothing to go by");
 });
+check("an atomic update is one access that reads and writes, in the map and under any selection", () => {
+  const run = load(matmul()), pids = 3, { samples, reads, writes } = run.objects[pids];
+  assert.ok(samples > 0 && reads === samples && writes === samples, `${samples} updates`);
+  const map = run.maps[0], layout = m.cartographyLayout(map), all = { thread: -1, object: pids, show: "all" };
+  for (const colour of ["sharing", "access", "remote"]) {
+    const grid = m.buildGrid(map, layout, { ...all, colour });
+    assert.deepEqual([sumOf(grid.density), sumOf(grid.weight)], [samples, samples], colour);
+  }
+  assert.equal(m.summarise(map, layout, 0, layout.lanes - 1, 0, map.slices - 1, -1, pids).samples, samples);
+  const chosen = m.filtered(run, { ...m.decodeState(""), object: pids });
+  for (const row of [chosen.objects[pids], chosen.threads[0], chosen.functions[1], chosen.lines[1]]) assert.deepEqual([row.samples, row.home_known, row.reads, row.writes], [samples, samples, samples, samples]);
+  assert.equal(chosen.flame.samples[0], samples);
+  assert.equal(sumOf(m.stripsOf(run, "object", pids, "thread")[0].samples), samples);
+  assert.deepEqual([m.directed(run.objects[pids], "reads"), m.directed(run.objects[pids], "writes"), m.directed({ samples: 5, reads: 0, writes: 0 }, "writes")], ["100%", "100%", "–"]);
+});
 check("an object's strips are what its series say", () => {
   const run = load(matmul());
   const strips = m.stripsOf(run, "object", 1, "thread");
   assert.equal(strips.length, 3);
-  assert.equal(strips.reduce((n, strip) => n + m.sum(strip.reads) + m.sum(strip.writes), 0), run.objects[1].samples);
+  assert.equal(strips.reduce((n, strip) => n + m.sum(strip.samples), 0), run.objects[1].samples);
 });
 check("a flame graph's children lie within their parents", () => {
   const parent = Uint32Array.from([0xffffffff, 0, 0, 1, 1]), weight = [10, 6, 3, 4, 2];
@@ -191,11 +209,13 @@ check("a flame graph's children lie within their parents", () => {
   assert.equal(zoomed.find((node) => node.id === 0).above, true);
   assert.equal(zoomed.find((node) => node.id === 2), undefined);
 });
-check("two runs are matched by name", () => {
-  const pairs = m.matchRows(load(matmul()), load(matmul({}, true), 1), "objects");
-  assert.deepEqual(pairs.map((pair) => pair.name).sort(), ["A", "B", "pids", "result"]);
-  const b = pairs.find((pair) => pair.name === "B");
-  assert.ok(m.remoteShare(b.a) > 0.95 && m.remoteShare(b.b) < 0.6);
+check("what was renamed, and what only one run has, is said", () => {
+  const { objects, functions } = load(matmul({}, true), 1).comparison;
+  assert.deepEqual(objects.map(m.changedNote), ["matmul.c:12", "matmul.c:12", "matmul.c:12; was result, matmul.c:11", "matmul.c:12"]);
+  const columns = Object.fromEntries(m.changedColumns("ns").map((column) => [column.key, column]));
+  assert.deepEqual(objects.map((row) => columns.rd.text(row)), ["−48%", "−58%", "−28%", "+1.0% ~"]);
+  assert.deepEqual(functions.map((row) => columns.rd.text(row)), ["−48%", "only in A"]);
+  assert.equal(columns.lb.text(functions[1]), "–");
 });
 check("numbers are written for people", () => {
   assert.equal(m.percent(0.987), "99%");

@@ -16,6 +16,7 @@ check("opens on the overview with its numbers", async () => {
   assert.equal(await page.locator(".ring-text").textContent(), "98%");
   assert.equal(await page.locator(".matrix tbody tr").count(), 4);
   assert.match(await page.locator(".verdict").textContent(), /31% of the time/);
+  assert.deepEqual(await page.locator(".verdict p").allTextContents(), ["Remote memory costs an estimated 31% of the time.", "That is above the 10% from which a change pays."]);
   assert.deepEqual(await page.$$eval(".finding strong", (all) => all.map((e) => e.textContent)), ["B", "A"]);
   await shot("overview-light");
 });
@@ -101,7 +102,7 @@ check("with Shift the wheel zooms in memory, and a frame zooms to what is in it"
   assert.match(text, /x=/);
   assert.match(text, /y=/);
 });
-check("hovering tells what is there", async () => {
+check("hovering shows what is there", async () => {
   await go("view=map");
   const frame = await box("canvas.map");
   await page.mouse.move(frame.x + frame.width * 0.7, frame.y + frame.height * 0.4);
@@ -111,7 +112,7 @@ check("hovering tells what is there", async () => {
   assert.match(text, /worker 4001/);
   assert.match(text, /remote/);
 });
-check("the slider aggregates, and a block tells what it hides", async () => {
+check("the slider aggregates, and a block says what it hides", async () => {
   await go("view=map");
   const precise = await ink(page);
   await page.locator("[data-aggregation]").fill("5");
@@ -191,9 +192,30 @@ check("an object's page shows users, homes, lines and neighbours", async () => {
   for (const wanted of ["Who reads and writes it", "Home nodes", "Cache lines within it", "Neighbours in memory", "Allocated at"]) assert.ok(text.includes(wanted), wanted);
   assert.ok((await ink(page, "canvas.strips")).painted > 1000);
   await page.click(".list a >> text=result");
-  assert.equal(await page.locator(".own h2").textContent(), "result");
+  await page.waitForSelector(".own h2:text-is('result')");
   await go("view=object&item=1");
   await shot("object-light");
+});
+check("an object of structs shows their fields: share, writers, false sharing, and the code that is advised", async () => {
+  await go("view=object&item=3");
+  const card = page.locator(".card:has-text('Fields of struct slot')");
+  assert.match(await card.textContent(), /declared at matmul\.c:9.*long turns;falsely shared050%75%50%200 ns22long misses;.*alignas\(64\) long turns;/s);
+  assert.equal(await card.locator("tr.hot").count(), 2);
+  await go("view=object&item=1");
+  assert.equal(await page.locator(".card:has-text('Fields of')").count(), 0);
+});
+check("an object leads to the lines that access it, a line to its source, and that to an editor", async () => {
+  await go("view=object&item=1");
+  await page.click(".own-main a:has-text('matmul.c:21')");
+  assert.match(await hash(), /view=line&item=0/);
+  assert.match(await page.locator(".source tr.chosen").textContent(), /80%.*21 {12}c\[i \* n \+ j\] \+=/);
+  assert.equal(await page.locator(".source tr.chosen a").getAttribute("href"), "vscode://file/src/matmul.c:21");
+  await page.selectOption("[aria-label^=Editor]", "jetbrains");
+  assert.equal(await page.locator(".source tr.chosen a").getAttribute("href"), "idea://open?file=%2Fsrc%2Fmatmul.c&line=21");
+  await go("view=line&item=0");
+  await shot("line-light");
+  await go("view=lines");
+  assert.equal(await page.locator(".tr:has-text('matmul.c:21multiply')").count(), 1);
 });
 check("a thread's page shows its flow", async () => {
   await go("view=thread&item=1");
@@ -208,7 +230,7 @@ check("the flame graph changes its weight, zooms and comes back", async () => {
   const frame = await box("canvas.flame");
   await page.mouse.click(frame.x + frame.width * 0.5, frame.y + 50);
   assert.match(await hash(), /focus=\d/);
-  assert.match(await page.locator(".flame-page [role=status]").textContent(), /shown: worker/);
+  assert.match(await page.locator(".flame-page [role=status]").textContent(), /Stall time of remote accesses: at most 31% of run time in all; shown: worker/);
   await page.keyboard.press("0");
   await page.selectOption("[data-choice=weight]", "samples");
   assert.match(await page.locator(".flame-page [role=status]").textContent(), /sampled accesses/);
@@ -230,7 +252,7 @@ check("a step of the reader's wins over a change that is not in the address yet"
   await go("view=flame");
   await page.evaluate(() => {
     const weight = document.querySelector("[data-choice=weight]"), later = window.setTimeout, due = [];
-    weight.value = weight.value === "samples" ? "latency" : "samples";
+    weight.value = weight.value === "samples" ? "stall" : "samples";
     window.setTimeout = (step) => due.push(step);
     weight.dispatchEvent(new Event("change", { bubbles: true }));
     window.setTimeout = later;
@@ -299,7 +321,7 @@ check("dark when the system is dark, and by the switch", async () => {
 });
 check("a window of 360 pixels is enough", async () => {
   const { page: small, context, troubles: bad } = await open(site.browser, address, { viewport: { width: 360, height: 740 } });
-  for (const view of ["overview", "map", "gantt", "objects", "threads", "flame", "object&item=1", "thread&item=1"]) {
+  for (const view of ["overview", "map", "gantt", "objects", "threads", "lines", "line&item=0", "flame", "object&item=1", "thread&item=1"]) {
     await small.evaluate((wanted) => { location.hash = `view=${wanted}`; }, view);
     await settle(small);
     const wide = await small.evaluate(() => Math.max(document.documentElement.scrollWidth, document.querySelector(".stage").scrollWidth));

@@ -15,16 +15,17 @@ export function bytesMatrix(run: Run): HTMLElement | null {
   return run.matrixBytes ? matrixOf(run, run.matrixBytes, largest(run.matrixBytes), "Bytes per second from each node to each node", (value) => (value / 1e9).toFixed(2), rate) : null;
 }
 
-function matrixOf(run: Run, matrix: number[][], most: number, caption: string, brief: (value: number) => string, long: (value: number) => string): HTMLElement {
+function matrixOf(run: Run, matrix: number[][], most: number, caption: string, short: (value: number) => string, long: (value: number) => string): HTMLElement {
   const name = (i: number): string => run.nodeName(i);
   const columns = Math.max(0, ...matrix.map((row) => row.length));
   if (columns === 0) return h("p", { class: "empty" }, "No access has a known home node.");
   const total = matrix.flat().reduce((a, b) => a + b, 0) || 1;
   const head = h("tr", null, h("td", { class: "corner" }, "from ↓  to →"), Array.from({ length: columns }, (_, i) => h("th", { scope: "col" }, name(i))));
   const rows = matrix.map((row, from) => h("tr", null, h("th", { scope: "row" }, name(from)), Array.from({ length: columns }, (_, to) => {
-    const value = row[to] ?? 0, strength = value > 0 ? 0.14 + 0.56 * Math.sqrt(value / most) : 0;
+    /* No stronger: the number on it must stay readable. */
+    const value = row[to] ?? 0, strength = value > 0 ? 0.14 + 0.4 * Math.sqrt(value / most) : 0;
     const distance = run.distances[from]?.[to];
-    const cell = h("td", { title: `${long(value)} from ${name(from)} to ${name(to)}, ${percent(value / total)} of all${distance ? `; distance ${distance}` : ""}` }, value ? brief(value) : h("span", { class: "quiet" }, "·"));
+    const cell = h("td", { title: `${long(value)} from ${name(from)} to ${name(to)}, ${percent(value / total)} of all${distance ? `; distance ${distance}` : ""}` }, value ? short(value) : h("span", { class: "quiet" }, "·"));
     cell.style.background = value > 0 ? cssOf("remote", from === to ? 0 : 1, strength) : "";
     return cell;
   })));

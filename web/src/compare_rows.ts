@@ -1,36 +1,46 @@
-/* Rows of two runs that mean the same thing, found by name: addresses and thread numbers differ from run to run. */
-import { objectTitle, type Run, type Totals } from "./model";
+/* Rows of what changed from run A to run B, as `numalens compare` matches them: by name, and what was renamed by size, life, users
+ * and place. */
+import { latency, percent, place, signed } from "./format";
+import type { Changed, ChangedSide } from "./model";
+import type { Column } from "./table";
 
-export interface Pair { name: string; a: Totals; b: Totals; indexA: number; indexB: number; allA: number; allB: number }
-
-interface Named { name: string; row: Totals; index: number }
-
-function namedRows(run: Run, kind: "objects" | "sites" | "functions" | "threads"): Named[] {
-  switch (kind) {
-    case "objects": return run.objects.map((row, index) => ({ name: objectTitle(row), row, index }));
-    case "sites": return run.sites.map((row, index) => ({ name: row.label || row.function || "", row, index }));
-    case "functions": return run.functions.map((row, index) => ({ name: row.function, row, index }));
-    case "threads": return run.threads.map((row, index) => ({ name: row.name, row, index }));
-  }
+export function changedName(row: Changed): string {
+  return (row.after ?? row.before)?.name ?? "";
 }
 
-const nothing = (): Totals => ({ samples: 0, reads: 0, writes: 0, remote: 0, home_known: 0, latency_sum: 0, latency_count: 0 });
-
-function add(sum: Totals, row: Totals): void {
-  for (const key of Object.keys(sum) as (keyof Totals)[]) sum[key] = (sum[key] ?? 0) + (row[key] ?? 0);
+/* Where it is, and what it was before. */
+export function changedNote(row: Changed): string {
+  const { before, after, renamed } = row;
+  const here = placeOf(after ?? before);
+  if (renamed && before) return [here, `was ${[before.name, placeOf(before)].filter(Boolean).join(", ")}`].filter(Boolean).join("; ");
+  return before?.line && after?.line && before.line !== after.line ? `${here}, before at line ${before.line}` : here;
 }
 
-/* Several rows of one name count as one, and lead to the one with the most accesses. */
-export function matchRows(a: Run, b: Run, kind: "objects" | "sites" | "functions" | "threads"): Pair[] {
-  const pairs = new Map<string, Pair>();
-  for (const [run, side] of [[a, "a"], [b, "b"]] as const) {
-    for (const { name, row, index } of namedRows(run, kind)) {
-      let pair = pairs.get(name);
-      if (!pair) pairs.set(name, (pair = { name, a: nothing(), b: nothing(), indexA: -1, indexB: -1, allA: a.totals.samples, allB: b.totals.samples }));
-      add(pair[side], row);
-      if (side === "a" && pair.indexA < 0) pair.indexA = index;
-      if (side === "b" && pair.indexB < 0) pair.indexB = index;
-    }
-  }
-  return [...pairs.values()];
+function placeOf(side: ChangedSide | null): string {
+  return side ? place(side.file, side.line) : "";
+}
+
+/* What may be chance has a ~ behind it. */
+export function changed(difference: number, significant: boolean, format: (value: number) => string): string {
+  return `${signed(difference, format)}${significant ? "" : " ~"}`;
+}
+
+const share = (side: ChangedSide | null): number => side?.share ?? 0;
+const remote = (side: ChangedSide | null): number => side?.remote_share ?? 0;
+const known = (value: number | null | undefined, format: (value: number) => string): string => (value === null || value === undefined ? "–" : format(value));
+
+export function changedColumns(unit: string): Column<Changed>[] {
+  const more = (row: Changed): number => share(row.after) - share(row.before), farther = (row: Changed): number => remote(row.after) - remote(row.before);
+  const both = (row: Changed): boolean => known(row.before?.remote_share, percent) !== "–" && known(row.after?.remote_share, percent) !== "–";
+  return [
+    { key: "name", title: "Name", wide: true, value: changedName, note: changedNote },
+    { key: "a", title: "A: part of all", term: "share", value: (r) => share(r.before), text: (r) => percent(share(r.before)) },
+    { key: "b", title: "B: part of all", term: "share", value: (r) => share(r.after), text: (r) => percent(share(r.after)) },
+    { key: "samples", title: "Difference", term: "significant", value: (r) => Math.abs(more(r)), text: (r) => changed(more(r), r.share_significant, percent), bar: (r) => Math.abs(more(r)), help: "~: not significant" },
+    { key: "ra", title: "A: remote", term: "remote", minor: true, value: (r) => remote(r.before), text: (r) => known(r.before?.remote_share, percent) },
+    { key: "rb", title: "B: remote", term: "remote", minor: true, value: (r) => remote(r.after), text: (r) => known(r.after?.remote_share, percent) },
+    { key: "rd", title: "Difference", term: "significant", value: farther, text: (r) => (!r.before ? "only in B" : !r.after ? "only in A" : both(r) ? changed(farther(r), r.remote_significant, percent) : "–"), bar: (r) => Math.abs(farther(r)), colour: "remote", help: "Of the remote part. ~: not significant" },
+    { key: "la", title: "A: latency", term: "latency", minor: true, value: (r) => r.before?.latency_mean ?? -1, text: (r) => known(r.before?.latency_mean, (v) => latency(v, unit)) },
+    { key: "lb", title: "B: latency", term: "latency", minor: true, value: (r) => r.after?.latency_mean ?? -1, text: (r) => known(r.after?.latency_mean, (v) => latency(v, unit)), help: "Mean latency of the accesses that carry one" },
+  ];
 }

@@ -1,5 +1,7 @@
 /* Elements. Everything from the trace goes through here as text: there is no way to make markup of it. */
 
+import { explained } from "./glossary";
+
 type Child = Node | string | number | null | undefined | false;
 type Listener = (event: any) => void;
 export interface Attributes {
@@ -40,7 +42,17 @@ function append(element: Element, children: (Child | Child[])[]): void {
 
 /* The head of a small table; titles that begin with ">" stand over numbers, flush right. */
 export function tableHead(...titles: string[]): HTMLElement {
-  return h("thead", null, h("tr", null, titles.map((title) => h("th", { scope: "col", class: title.startsWith(">") ? "num" : null }, title.replace(/^>/, "")))));
+  return h("thead", null, h("tr", null, titles.map((title) => h("th", { scope: "col", class: title.startsWith(">") ? "num" : null }, term(title.replace(/^>/, ""))))));
+}
+
+/* A word that explains itself (explanation.ts), shown as `shown`; plain where the glossary does not have it. */
+export function term(word: string, shown = word): HTMLElement | string {
+  return explained(word) ? h("button", { type: "button", class: "term", "data-term": word }, shown) : shown;
+}
+
+/* A sentence in which names such as far-initialised explain themselves. */
+export function sentenceOf(text: string): (HTMLElement | string)[] {
+  return text.split(/([A-Za-z-]+)/).map((part) => (part.includes("-", 1) ? term(part) : part));
 }
 
 export function clear(element: Element, ...children: (Child | Child[])[]): void {

@@ -1,7 +1,7 @@
-/* Flame graph by call chain: outermost on top, as wide as what is weighed (remote latency, remote accesses, samples). */
+/* Flame graph by call chain: outermost on top, as wide as what is weighed (stall time of remote accesses, their number, samples). */
 import type { Context, View } from "./context";
 import { clear, fitCanvas, fitText, h } from "./dom";
-import { count, latency, percent, place } from "./format";
+import { count, percent, place } from "./format";
 import { layoutFlame, type FlameNode } from "./flame_layout";
 import type { FlameWeights, Run } from "./model";
 import { cssOf, theme } from "./palette";
@@ -15,7 +15,7 @@ export class FlameView implements View {
   private readonly canvas = h("canvas", { class: "flame", tabindex: 0, role: "img" });
   private readonly holder = h("div", { class: "flame-holder" }, this.canvas);
   private readonly weights = h("select", { class: "select", "aria-label": "Weigh by", "data-choice": "weight", onchange: () => this.context.store.set({ weight: this.weights.value as State["weight"], focus: 0 }) },
-    h("option", { value: "latency" }, "remote latency"), h("option", { value: "remote" }, "remote accesses"), h("option", { value: "samples" }, "all samples"));
+    h("option", { value: "stall" }, "stall time"), h("option", { value: "remote" }, "remote accesses"), h("option", { value: "samples" }, "all samples"));
   private readonly search = h("input", { type: "search", class: "search", placeholder: "Mark functions…", "aria-label": "Mark functions", "data-search": true, oninput: () => this.context.store.set({ query: this.search.value }) });
   private readonly status = h("p", { class: "hint", role: "status" });
   private readonly list = h("details", { class: "as-table" });
@@ -100,21 +100,28 @@ export class FlameView implements View {
     });
   }
 
-  private amount(run: Run, value: number): string {
-    return this.context.store.state.weight === "latency" ? latency(value, run.head.latency_unit ?? "ns") : count(value);
+  private amount(value: number): string {
+    return this.context.store.state.weight === "stall" ? `${percent(value)} of run time` : count(value);
+  }
+
+  /* Why there is nothing to weigh. */
+  private nothing(run: Run, active: boolean): string {
+    const weighed = this.weighed(run), where = active ? "in what is selected" : "in this run";
+    if (this.context.store.state.weight !== "stall" || !weighed.remote[0]) return `Nothing is remote ${where}: choose “all samples”.`;
+    return `${run.latency ? `Remote accesses wait no longer than local ones would ${where}` : "No latency was recorded, so stall time is not known"}: choose “remote accesses” or “all samples”.`;
   }
 
   private describe(run: Run, state: State): void {
     const weight = this.weighed(run)[state.weight], chosen = filtered(run, state);
-    const words = { latency: "stall time of remote accesses", remote: "remote accesses", samples: "sampled accesses" }[state.weight];
-    this.status.textContent = this.total <= 1e-9 ? `Nothing is remote ${chosen.active ? "in what is selected" : "in this run"}: choose “all samples”.` : `${this.amount(run, weight[0]!)} ${words} in all${state.focus ? `; shown: ${this.name(run, state.focus)}, ${percent(weight[state.focus]! / this.total)}` : ""}. Click a frame to look at it alone.${chosen.active ? (chosen.flame ? " Only what is selected above is counted." : " There are too many call chains to count by selection: this is of the whole run.") : ""}`;
+    const words = { stall: "stall time of remote accesses", remote: "remote accesses", samples: "sampled accesses" }[state.weight];
+    this.status.textContent = this.total <= 1e-9 ? this.nothing(run, chosen.active) : `${state.weight === "stall" ? `Stall time of remote accesses: at most ${this.amount(weight[0]!)}` : `${this.amount(weight[0]!)} ${words}`} in all${state.focus ? `; shown: ${this.name(run, state.focus)}, ${percent(weight[state.focus]! / this.total)}` : ""}. Click a frame to look at it alone.${chosen.active ? (chosen.flame ? " Only what is selected above is counted." : " There are too many call chains to count by selection: this is of the whole run.") : ""}`;
     const own = new Map<string, number>();
     const self = Float64Array.from(weight);
     for (let i = 1; i < self.length; i++) self[run.flame!.parent[i]!]! -= weight[i]!;
     for (let i = 1; i < self.length; i++) own.set(this.name(run, i), (own.get(this.name(run, i)) ?? 0) + Math.max(0, self[i]!));
     const top = [...own].sort((a, b) => b[1] - a[1]).slice(0, 15);
     clear(this.list, h("summary", null, "As a table"), h("table", { class: "plain" }, h("thead", null, h("tr", null, h("th", { scope: "col" }, "function, without its callees"), h("th", { scope: "col" }, words), h("th", { scope: "col" }, "part"))),
-      h("tbody", null, top.map(([name, value]) => h("tr", null, h("td", null, name), h("td", null, this.amount(run, value)), h("td", null, percent(value / this.total)))))));
+      h("tbody", null, top.map(([name, value]) => h("tr", null, h("td", null, name), h("td", null, this.amount(value)), h("td", null, percent(value / this.total)))))));
     this.canvas.setAttribute("aria-label", `Flame graph by ${words}. Most in ${top.slice(0, 3).map(([name, value]) => `${name} ${percent(value / this.total)}`).join(", ")}.`);
   }
 
@@ -135,7 +142,7 @@ export class FlameView implements View {
     const frame = run.frames[run.flame!.frame[node.id]!];
     this.context.tip.show(x, y, this.name(run, node.id), [
       ["part of all", percent(flame[this.context.store.state.weight][node.id]! / this.total)], ["samples", count(flame.samples[node.id]!)], ["remote", `${count(flame.remote[node.id]!)} (${percent(flame.remote[node.id]! / Math.max(1, flame.samples[node.id]!))})`],
-      ["remote latency", latency(flame.latency[node.id]!, run.head.latency_unit ?? "ns")], ...(frame && place(frame.file, frame.line) ? [["at", place(frame.file, frame.line)] as [string, string]] : []), ...(frame?.module ? [["in", place(frame.module)] as [string, string]] : [])]);
+      ["stall time", `${percent(flame.stall[node.id]!)} of run time`], ...(frame && place(frame.file, frame.line) ? [["at", place(frame.file, frame.line)] as [string, string]] : []), ...(frame?.module ? [["in", place(frame.module)] as [string, string]] : [])]);
   }
 
   key(event: KeyboardEvent): boolean {
@@ -157,7 +164,7 @@ export class FlameView implements View {
     switch (event.key) {
       case "/": this.search.focus(); return true;
       case "0": store.set({ focus: 0 }); return true;
-      case "w": store.set({ weight: { latency: "remote", remote: "samples", samples: "latency" }[store.state.weight] as State["weight"], focus: 0 }); return true;
+      case "w": store.set({ weight: { stall: "remote", remote: "samples", samples: "stall" }[store.state.weight] as State["weight"], focus: 0 }); return true;
       case "Enter": if (now) store.set({ focus: now.id }); return true;
       case "ArrowLeft": return choose(beside(-1));
       case "ArrowRight": return choose(beside(1));

@@ -41,8 +41,8 @@ export function buildGrid(map: MemoryMap, layout: Layout, filter: GridFilter): G
     for (let i = cellStart[leaf]!; i < cellStart[leaf + 1]!; i++) {
       const thread = map.cellThread[i]!;
       if (owner !== NONE ? thread !== owner : filter.thread >= 0 && thread !== filter.thread) continue;
-      const reads = map.cellReads[i]!, writes = map.cellWrites[i]!, remote = map.cellRemote[i]!;
-      const shown = filter.show === "reads" ? reads : filter.show === "writes" ? writes : filter.show === "remote" ? remote : reads + writes;
+      const samples = map.cellSamples[i]!, writes = map.cellWrites[i]!, remote = map.cellRemote[i]!;
+      const shown = filter.show === "reads" ? map.cellReads[i]! : filter.show === "writes" ? writes : filter.show === "remote" ? remote : samples;
       if (shown === 0) continue;
       let at = n - 1;
       if (at < laneStart || slice[at] !== map.cellSlice[i]) {
@@ -51,8 +51,8 @@ export function buildGrid(map: MemoryMap, layout: Layout, filter: GridFilter): G
       }
       density[at]! += shown / pages;
       if (filter.colour === "sharing") { value[at]! += shared[leaf]! * shown; weight[at]! += shown; }
-      else if (filter.colour === "access") { value[at]! += writes; weight[at]! += reads + writes; }
-      else if (filter.colour === "remote") { value[at]! += remote; weight[at]! += Math.max(remote, reads + writes); }
+      else if (filter.colour === "access") { value[at]! += writes; weight[at]! += samples; }
+      else if (filter.colour === "remote") { value[at]! += remote; weight[at]! += samples; }
       else { value[at]! += map.cellLatency[i]!; weight[at]! += map.cellTimed[i]!; }
     }
   }

@@ -6,7 +6,7 @@ const KEYS: [string, [string, string][]][] = [
   ["Maps", [["← → ↑ ↓", "move"], ["+  −", "zoom in time"], ["*  _", "zoom in memory"], ["0", "the whole run"], ["[  ]", "more precise, simpler"], ["c", "next colouring"], ["f", "to the chosen object"], ["z", "to the chosen time"], ["wheel", "zoom in time; with Shift in memory, with Ctrl in both"], ["drag", "move; with Shift draw a frame to zoom to"], ["click", "choose the object; on the bars at the left, zoom to them"], ["double click", "the whole run"]]],
   ["Strip of time", [["← →", "move the range"], ["Shift ← →", "longer, shorter"], ["drag", "choose a range; an edge moves it"]]],
   ["Tables", [["↓ ↑ or j k", "next, previous row"], ["Enter", "open it"], ["Home End", "first, last"]]],
-  ["Flame graph", [["← → ↑ ↓", "next frame, caller, callee"], ["Enter", "zoom to it"], ["0", "all"], ["w", "weigh by latency, remote, samples"]]],
+  ["Flame graph", [["← → ↑ ↓", "next frame, caller, callee"], ["Enter", "zoom to it"], ["0", "all"], ["w", "weigh by stall time, remote, samples"]]],
 ];
 
 export function helpDialog(): HTMLDialogElement {

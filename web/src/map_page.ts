@@ -4,7 +4,7 @@ import type { Context, View } from "./context";
 import { clear, h } from "./dom";
 import { bytes, count, latency, percent, plural, seconds } from "./format";
 import { MapView } from "./map_view";
-import { NONE, type Run } from "./model";
+import { directed, NONE, type Run } from "./model";
 import { COLOURINGS, cssOf, type Colouring } from "./palette";
 import type { State } from "./state";
 import { byAccesses, type Tally } from "./summary";
@@ -88,7 +88,7 @@ export class MapPage implements View {
       h("span", { class: "legend-item" }, low, hue, high),
       h("span", { class: "legend-item" }, "few", bar(cssOf(state.colour, 0.5, 0.2), cssOf(state.colour, 0.5), "Lightness from few to many accesses"), "many accesses per page"),
       state.colour === "latency" ? h("span", { class: "legend-item" }, h("span", { class: "swatch untimed", "aria-hidden": true }), "no latency measured") : null,
-      h("span", { class: "legend-item" }, "◤ allocated  ◥ freed  ", h("span", { class: "swatch gone", "aria-hidden": true }), "not there"),
+      h("span", { class: "legend-item" }, "◤ allocated  ◥ freed  ", h("span", { class: "swatch absent", "aria-hidden": true }), "not there"),
       this.map && this.map.map.outside > 0 ? h("span", { class: "legend-item warn" }, `${plural(this.map.map.outside, "access", "accesses")} not shown`) : null,
       run.head.live ? h("span", { class: "legend-item" }, "zoom in for more detail") : null);
   }
@@ -97,12 +97,12 @@ export class MapPage implements View {
     const { map } = this;
     if (!map) return;
     const summary = map.visible();
-    const total = summary.reads + summary.writes;
+    const total = summary.samples;
     const view = map.view();
     const unit = run.head.latency_unit ?? "ns";
     const { store } = this.context;
     const rows = (entries: [number, Tally][], name: (id: number) => string, pick: (id: number) => Partial<State>, chosen: number): HTMLElement[] => entries.slice(0, 12).map(([id, tally]) => {
-      const share = (tally.reads + tally.writes) / Math.max(1, total);
+      const share = tally.samples / Math.max(1, total);
       const bar = h("span", { class: "bar", "aria-hidden": true });
       bar.style.width = `${share * 100}%`;
       return h("li", null, h("button", { class: `side-row${id === chosen ? " chosen" : ""}`, title: name(id), "aria-pressed": id === chosen, onclick: () => store.set(pick(id)) }, bar, h("span", { class: "side-name" }, name(id)), h("span", { class: "side-share" }, percent(share))));
@@ -111,11 +111,11 @@ export class MapPage implements View {
     const span = `${seconds(view.t0, view.t1 - view.t0)} – ${seconds(view.t1, view.t1 - view.t0)}`;
     clear(this.side, h("h3", null, "On screen"),
       h("p", { class: "hint" }, `${span}, ${bytes(summary.bytes)}`),
-      h("dl", { class: "facts" }, ([["accesses", count(total)], ["writes", percent(summary.writes / Math.max(1, total))], ["remote", percent(summary.remote / Math.max(1, total))], ["latency", latency(summary.timed ? summary.latency / summary.timed : 0, unit)]] as const)
+      h("dl", { class: "facts" }, ([["accesses", count(total)], ["writes", directed(summary, "writes")], ["remote", percent(summary.remote / Math.max(1, total))], ["latency", latency(summary.timed ? summary.latency / summary.timed : 0, unit)]] as const)
         .map(([label, text]) => h("div", { class: "fact" }, h("dt", null, label), h("dd", null, text)))),
       h("h4", null, "Objects"), h("ul", { class: "side-list" }, rows(byAccesses(summary.objects), (id) => (id === NONE ? "no known object" : run.shortName(id)), (id) => ({ object: id === NONE || id === state.object ? -1 : id }), state.object)),
       h("h4", null, "Threads"), h("ul", { class: "side-list" }, rows(byAccesses(summary.threads), (id) => run.threadName(id), (id) => ({ thread: id === state.thread ? -1 : id }), state.thread)));
-    const top = byAccesses(summary.objects).slice(0, 3).map(([id, tally]) => `${id === NONE ? "no known object" : run.objectName(id)} ${percent((tally.reads + tally.writes) / Math.max(1, total))}`);
+    const top = byAccesses(summary.objects).slice(0, 3).map(([id, tally]) => `${id === NONE ? "no known object" : run.objectName(id)} ${percent(tally.samples / Math.max(1, total))}`);
     map.canvas.setAttribute("aria-label", `${this.name === "map" ? "Addresses" : "Memory of each thread"} over time, ${span}: ${count(total)} accesses, ${percent(summary.remote / Math.max(1, total))} remote. Mostly ${top.join(", ")}. The list beside the picture has the numbers; arrow keys move, plus and minus zoom.`);
   }
 

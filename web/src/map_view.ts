@@ -30,7 +30,7 @@ function layoutOf(map: MemoryMap, kind: "cartography" | "gantt"): Layout {
 }
 
 export class MapView {
-  readonly canvas = h("canvas", { class: "map", tabindex: 0, role: "img" });
+  readonly canvas = h("canvas", { class: "map", tabindex: 0, role: "img", "aria-label": "Memory over time" });
   readonly element = h("div", { class: "map-frame" }, this.canvas);
   private readonly raster = new Rasterizer();
   private readonly deep: DeepZoom;
@@ -324,16 +324,16 @@ export class MapView {
 }
 
 export function describe(run: Run, summary: Summary): TipLine[] {
-  const total = summary.reads + summary.writes;
+  const total = summary.samples;
   if (total === 0) return ["No accesses were sampled here."];
   const unit = run.head.latency_unit ?? "ns";
   const lines: TipLine[] = [["reads / writes", `${count(summary.reads)} / ${count(summary.writes)}`], ["remote", `${percent(summary.remote / total)} (${count(summary.remote)})`]];
   if (summary.timed > 0) lines.push(["mean latency", latency(summary.latency / summary.timed, unit)]);
   const threads = byAccesses(summary.threads), objects = byAccesses(summary.objects);
-  for (const [id, tally] of threads.slice(0, 4)) lines.push([run.threadName(id), percent((tally.reads + tally.writes) / total)]);
+  for (const [id, tally] of threads.slice(0, 4)) lines.push([run.threadName(id), percent(tally.samples / total)]);
   if (threads.length > 4) lines.push(`and ${plural(threads.length - 4, "thread")} more`);
   if (objects.length > 1) {
-    for (const [id, tally] of objects.slice(0, 4)) lines.push([id === NONE ? "no known object" : run.objectName(id), percent((tally.reads + tally.writes) / total)]);
+    for (const [id, tally] of objects.slice(0, 4)) lines.push([id === NONE ? "no known object" : run.objectName(id), percent(tally.samples / total)]);
     if (objects.length > 4) lines.push(`and ${plural(objects.length - 4, "object")} more`);
   }
   return lines;

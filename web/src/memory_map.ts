@@ -1,7 +1,7 @@
 /* A map of memory: leaves (groups of pages), their hierarchy, and cells (what one thread did in one leaf during one slice). */
 import type { Container } from "./container";
 
-export interface PartitionHead { p: number; gain: number; loss: number; first_block: number; blocks: number; left_out?: boolean }
+export interface PartitionHead { p: number; gain: number; loss: number; first_block: number; blocks: number; skipped?: boolean }
 
 /* What an aggregation was searched among, where not among everything: docs/pages.md. */
 export interface SearchHead { exact?: boolean; group?: number; least_leaves?: number; bound?: number }
@@ -54,6 +54,7 @@ export class MemoryMap {
   readonly cellLeaf: Uint32Array;
   readonly cellSlice: Uint16Array;
   readonly cellThread: Uint16Array;
+  readonly cellSamples: Uint32Array;
   readonly cellReads: Uint32Array;
   readonly cellWrites: Uint32Array;
   readonly cellRemote: Uint32Array;
@@ -80,6 +81,7 @@ export class MemoryMap {
     this.cellLeaf = cell<Uint32Array>("leaf") ?? EMPTY32;
     this.cellSlice = cell<Uint16Array>("slice") ?? new Uint16Array(0);
     this.cellThread = cell<Uint16Array>("thread") ?? new Uint16Array(0);
+    this.cellSamples = cell<Uint32Array>("samples") ?? EMPTY32;
     this.cellReads = cell<Uint32Array>("reads") ?? EMPTY32;
     this.cellWrites = cell<Uint32Array>("writes") ?? EMPTY32;
     this.cellRemote = cell<Uint32Array>("remote") ?? EMPTY32;
@@ -150,7 +152,7 @@ function readAggregation(container: Container, head: AggregationHead | undefined
   /* Partitions too large for the page have no blocks in it; the first is every cell, which is there as such. */
   return {
     search: head,
-    partitions: apart(head.partitions.filter((partition, i) => i === 0 || !partition.left_out)), node, first, last,
+    partitions: apart(head.partitions.filter((partition, i) => i === 0 || !partition.skipped)), node, first, last,
     tree: tree ?? readTree(container, `${head.prefix}.node`),
     lanes: leaf && thread ? { leaf, thread } : null,
   };

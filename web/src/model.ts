@@ -1,14 +1,18 @@
 /* One run as the page sees it: the tables of the container's head, typed, with safe defaults for what is absent. */
 import type { Container } from "./container";
-import { place } from "./format";
+import { percent, place } from "./format";
 import { MemoryMap, type MapHead } from "./memory_map";
 
 export const NONE = 0xffffffff;
 
-export interface Totals {
+/* An atomic update is one sample that reads and writes; some sources record neither. */
+export interface Directed {
   samples: number;
   reads: number;
   writes: number;
+}
+
+export interface Totals extends Directed {
   remote: number;
   home_known: number;
   latency_sum?: number;
@@ -33,7 +37,7 @@ export interface Thread extends Totals {
 export interface MemObject extends Totals {
   id: number; kind: string; name: string; label?: string; site: number; process: number; alloc_thread: number; alloc_fn?: string | null;
   addr: number; size: number; start_s: number; end_s: number | null; file?: string | null; line?: number | null; module?: string | null;
-  stack: number; leaf_first: number; leaf_count: number; homes?: number[];
+  stack: number; type?: number; leaf_first: number; leaf_count: number; homes?: number[];
 }
 
 export interface Site extends Totals {
@@ -42,9 +46,22 @@ export interface Site extends Totals {
 }
 
 export interface Func extends Totals { id: number; function: string; file?: string | null; line?: number | null; module?: string | null }
+export interface Field extends Totals { text: string; depth: number; inside: number; offset: number; size: number; threads: number; writers: number; falsely: boolean }
+export interface ItemType extends Totals { id: number; name: string; file?: string | null; line?: number | null; size: number; objects: number; fields: Field[]; advice: { text: string; code: string }[] }
+export interface SourceText { file: string; first: number; text: string[] }
 export interface Frame { function: string; file?: string | null; line?: number | null; module?: string | null; inlined?: boolean }
 export interface Phase { start_s: number; end_s: number; name: string; samples?: number; remote?: number }
 export interface NumaNode { id: number; os_index: number; cpus: string | number; memory: number }
+
+/* One thing in run A, in run B, or in both. */
+export interface ChangedSide { row: number; name: string; file: string | null; line: number | null; samples: number; share: number | null; remote_share: number | null; latency_mean: number | null }
+export interface Changed { renamed: boolean; share_significant: boolean; remote_significant: boolean; latency_significant: boolean; before: ChangedSide | null; after: ChangedSide | null }
+/* before, after: the finding's place in its run, or -1. */
+export interface FindingFate { pattern: string; name: string; fate: "gone" | "remains" | "new" | "unsure"; why: string | null; before: number; after: number }
+export interface Comparison {
+  verdict: string; more: string | null; proof: string; note: string | null; comparable: boolean; remote_significant: boolean; latency_significant: boolean;
+  findings: FindingFate[]; objects: Changed[]; sites: Changed[]; functions: Changed[]; threads: Changed[];
+}
 
 export interface LatencyHead {
   unit: string; bounds: number[]; local: number[]; remote: number[]; unknown?: number[];
@@ -61,18 +78,19 @@ export interface RunHead {
 export interface Series {
   slices: number;
   object: Uint32Array; slice: Uint16Array; thread: Uint16Array; home: Uint8Array;
-  reads: Uint32Array; writes: Uint32Array; remote: Uint32Array; timed: Uint32Array; latency: Float32Array;
+  samples: Uint32Array; reads: Uint32Array; writes: Uint32Array; remote: Uint32Array; timed: Uint32Array; latency: Float32Array;
 }
 
-/* What call chains did when, by which thread, to which object: for functions and flame graph under a selection. */
+/* What call chains did when, by which thread, to which object: for functions, lines and flame graph under a selection. */
 export interface Chains {
   slices: number;
-  node: Uint32Array; object: Uint32Array; function: Uint32Array; slice: Uint16Array; thread: Uint16Array;
-  reads: Uint32Array; writes: Uint32Array; remote: Uint32Array; known: Uint32Array; timed: Uint32Array; latency: Float32Array; remote_latency: Float32Array;
+  node: Uint32Array; object: Uint32Array; function: Uint32Array; line: Uint32Array; slice: Uint16Array; thread: Uint16Array;
+  samples: Uint32Array; reads: Uint32Array; writes: Uint32Array; remote: Uint32Array; known: Uint32Array; timed: Uint32Array; latency: Float32Array; stall: Float32Array;
 }
 
 export interface Lines { object: Uint32Array; line: Float64Array; thread: Uint16Array; reads: Uint32Array; writes: Uint32Array }
-export interface FlameWeights { samples: ArrayLike<number>; remote: ArrayLike<number>; latency: ArrayLike<number> }
+/* stall: what remote accesses wait longer than local ones would, as a share of run time. */
+export interface FlameWeights { samples: ArrayLike<number>; remote: ArrayLike<number>; stall: ArrayLike<number> }
 export interface FlameColumns extends FlameWeights { parent: Uint32Array; frame: Uint32Array }
 
 export class Run {
@@ -86,14 +104,19 @@ export class Run {
   /* Bytes per second are lower bounds: of hardware samples. */
   readonly bytesAtLeast: boolean;
   readonly latency: LatencyHead | null;
-  readonly verdict: { numa_bound: boolean; decided?: boolean; text: string } | null;
+  readonly verdict: { numa_bound: boolean; decided?: boolean; text: string; lines?: string } | null;
   readonly findings: Finding[];
+  /* Of the page's second run with the first. */
+  readonly comparison: Comparison | null;
   readonly processes: (Totals & { pid: number; exe?: string; command?: string })[];
   readonly threads: Thread[];
   readonly objects: MemObject[];
-  readonly objectsLeftOut: number;
+  readonly objectsSkipped: number;
   readonly sites: Site[];
   readonly functions: Func[];
+  readonly codeLines: Func[];
+  readonly sources: SourceText[];
+  readonly types: ItemType[];
   readonly stacks: number[][];
   readonly frames: Frame[];
   readonly phases: Phase[];
@@ -117,24 +140,28 @@ export class Run {
     this.latency = head["latency"]?.bounds?.length ? head["latency"] : null;
     this.verdict = head["verdict"] ?? null;
     this.findings = list("findings");
+    this.comparison = head["comparison"] ?? null;
     this.processes = list("processes");
     this.threads = list("threads");
     this.objects = list("objects");
-    this.objectsLeftOut = head["objects_left_out"] ?? 0;
+    this.objectsSkipped = head["objects_skipped"] ?? 0;
     this.sites = list("sites");
     this.functions = list("functions");
+    this.codeLines = list("lines");
+    this.sources = list("sources");
+    this.types = list("types");
     this.stacks = list("stacks");
     this.frames = list("frames");
     this.phases = list("phases");
     this.maps = list<MapHead>("maps").map((map) => new MemoryMap(container, map));
-    this.series = readColumns(container, "s", ["object", "slice", "thread", "home", "reads", "writes", "remote", "timed", "latency"], {
+    this.series = readColumns(container, "s", ["object", "slice", "thread", "home", "samples", "reads", "writes", "remote", "timed", "latency"], {
       slices: head["series_slices"] ?? 100,
     });
-    this.chains = readColumns(container, "c", ["node", "object", "function", "slice", "thread", "reads", "writes", "remote", "known", "timed", "latency", "remote_latency"], {
+    this.chains = readColumns(container, "c", ["node", "object", "function", "line", "slice", "thread", "samples", "reads", "writes", "remote", "known", "timed", "latency", "stall"], {
       slices: head["chain_slices"] ?? 1,
     });
     this.lines = readColumns(container, "l", ["object", "line", "thread", "reads", "writes"], {});
-    this.flame = readColumns(container, "f", ["parent", "frame", "samples", "remote", "latency"], {});
+    this.flame = readColumns(container, "f", ["parent", "frame", "samples", "remote", "stall"], {});
     this.objectById = new Map(this.objects.map((object) => [object.id, object]));
   }
 
@@ -201,6 +228,11 @@ export function placeBeside(title: string, file?: string | null, line?: number |
 
 export function remoteShare(row: Totals): number {
   return row.home_known > 0 ? row.remote / row.home_known : 0;
+}
+
+/* The part of a row's accesses that read, or write; – where their direction was not recorded. */
+export function directed(row: Directed, way: "reads" | "writes"): string {
+  return row.reads + row.writes > 0 || row.samples === 0 ? percent(row[way] / Math.max(1, row.samples)) : "–";
 }
 
 export function meanLatency(row: Totals): number {

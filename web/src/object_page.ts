@@ -1,10 +1,12 @@
 /* An object's own page: its lifetime, where it was allocated, its home nodes, who uses it when, its lines, its neighbours. */
-import { h, tableHead } from "./dom";
+import { h, tableHead, term } from "./dom";
 import { address, bytes, count, latency, percent, place, plural, seconds } from "./format";
+import { accessedAt } from "./accessed_at";
 import { linesTable } from "./lines_table";
 import { meanLatency, objectTitle, placeBeside, remoteShare, type MemObject, type Run } from "./model";
 import { OwnPage } from "./own_page";
 import { stackList } from "./stack_list";
+import { typeFields } from "./type_fields";
 import { stripsOf, type Strip } from "./strips";
 import type { State } from "./state";
 
@@ -16,13 +18,15 @@ export class ObjectPage extends OwnPage {
     const where = placeBeside(title, object.file, object.line);
     const alone = { view: "map", object: index, x: null, y: null } as Partial<State>;
     return [
-      h("div", { class: "own-head" }, this.link("← Objects", { view: "objects", item: -1 }, null), h("h2", null, title), h("span", { class: "pattern-kind" }, object.kind), where ? h("code", { class: "where" }, where) : null,
+      h("div", { class: "own-head" }, this.link("← Objects", { view: "objects", item: -1 }, null), h("h2", null, title), h("span", { class: "pattern-kind" }, term("kind", object.kind)), where ? h("code", { class: "where" }, where) : null,
         h("span", { class: "grow" }), this.link("In the map", { ...alone, colour: "remote" }), this.link("Filter by it", { view: "objects", object: index }), this.siteLink(run, object)),
       this.sentence(run, object),
       h("div", { class: "own-grid" },
         h("div", { class: "own-main" },
           this.chart(run, "Who reads and writes it", stripsOf(run, "object", index, "thread"), "access"),
           this.chart(run, "Home nodes: accesses by the page's home node", homeStrips(run, index), "remote"),
+          accessedAt(run, index, (text, line) => this.link(text, { view: "line", item: line }, null)),
+          typeFields(run, object.type ?? -1),
           linesTable(run, index),
           this.neighbours(run, object, index)),
         h("div", { class: "own-side" }, this.facts(factsOf(run, object)), this.homes(run, object),
@@ -60,7 +64,7 @@ export class ObjectPage extends OwnPage {
     const at = near.findIndex(({ i }) => i === index);
     const rows = near.slice(Math.max(0, at - 3), at + 4);
     return h("article", { class: "card" }, h("h3", null, "Neighbours in memory"), h("div", { class: "scroll-x" }, h("table", { class: "list" },
-      tableHead("Address", ">Size", "Object", ">Accesses", ">Remote %", ">Distance"),
+      tableHead("Address", ">Size", "Object", ">Accesses", ">Remote %", ">Bytes away"),
       h("tbody", null, rows.map(({ other, i }) => {
         const gap = other.addr > object.addr ? other.addr - object.addr - object.size : object.addr - other.addr - other.size;
         return h("tr", { class: i === index ? "chosen" : null }, h("td", { class: "mono" }, address(other.addr)), h("td", { class: "num" }, bytes(other.size)),

@@ -1,9 +1,9 @@
 /* The first look: how remote, between which nodes, how slow, what is wrong and what to do about it. */
 import { bytesMatrix, latencyHistogram, ring, swatch, nodeMatrix } from "./charts";
 import type { Context, View } from "./context";
-import { clear, h, tableHead } from "./dom";
-import { count, latency, percent, place, plural, seconds } from "./format";
-import { meanLatency, remoteShare, type Advice, type Finding, type Phase, type Run } from "./model";
+import { clear, h, sentenceOf, tableHead, term } from "./dom";
+import { count, latency, percent, place, seconds } from "./format";
+import { directed, meanLatency, remoteShare, type Advice, type Finding, type Phase, type Run } from "./model";
 import type { State } from "./state";
 
 export class Overview implements View {
@@ -19,13 +19,22 @@ export class Overview implements View {
     this.shown = key;
     clear(this.element,
       h("h2", { class: "sr" }, "Overview"),
-      run.verdict ? h("p", { class: `verdict ${run.verdict.decided === false ? "open" : run.verdict.numa_bound ? "bad" : "good"}` }, h("span", { class: "verdict-mark", "aria-hidden": true }, run.verdict.decided === false ? "?" : run.verdict.numa_bound ? "▲" : "✓"), run.verdict.text) : null,
+      run.verdict ? this.verdict(run.verdict) : null,
       h("div", { class: "cards" }, this.remoteCard(run), this.nodesCard(run), this.latencyCard(run)),
-      h("div", { class: "findings-head" }, h("h3", null, run.findings.length ? plural(run.findings.length, "finding") : "Findings"), run.findings.length ? h("p", { class: "hint" }, "Worst first.") : null),
+      h("div", { class: "findings-head" }, h("h3", null, run.findings.length ? [`${run.findings.length} `, term("finding", run.findings.length === 1 ? "finding" : "findings")] : term("findings", "Findings")), run.findings.length ? h("p", { class: "hint" }, "Worst first.") : null),
       run.findings.length
         ? h("ol", { class: "findings" }, run.findings.map((finding, i) => this.finding(run, finding, i)))
         : h("p", { class: "empty" }, "No problem was found that is worth a change to the program."),
       this.phases(run));
+  }
+
+  /* The first sentence stands out; each of the others has a line of its own. */
+  private verdict(verdict: NonNullable<Run["verdict"]>): HTMLElement {
+    const [first, ...rest] = (verdict.lines ?? verdict.text).split("\n");
+    const open = verdict.decided === false;
+    return h("div", { class: `verdict ${open ? "open" : verdict.numa_bound ? "bad" : "good"}` },
+      h("span", { class: "verdict-mark", "aria-hidden": true }, open ? "?" : verdict.numa_bound ? "▲" : "✓"),
+      h("div", null, h("p", null, sentenceOf(first ?? "")), rest.map((line) => h("p", { class: "verdict-more" }, sentenceOf(line)))));
   }
 
   /* Links carry the whole state, which changes under them. */
@@ -44,32 +53,32 @@ export class Overview implements View {
     const { totals } = run;
     const share = remoteShare(totals);
     const unit = run.head.latency_unit ?? "ns";
-    const fact = (label: string, text: string): HTMLElement => h("div", { class: "fact" }, h("dt", null, label), h("dd", null, text));
+    const fact = (label: string, text: string, word = label): HTMLElement => h("div", { class: "fact" }, h("dt", null, term(word, label)), h("dd", null, text));
     return h("article", { class: "card" }, h("h3", null, "Remote accesses"),
       h("div", { class: "remote-card" }, ring(share, `${percent(share)} of the accesses with a known home node are remote`),
         h("dl", { class: "facts" },
-          fact("sampled accesses", count(totals.samples)), fact("remote", count(totals.remote)),
-          run.remoteBytes === null ? null : fact("of bytes, remote", percent(run.remoteBytes)),
-          fact("reads / writes", `${percent(totals.reads / Math.max(1, totals.reads + totals.writes))} / ${percent(totals.writes / Math.max(1, totals.reads + totals.writes))}`),
-          fact("mean latency", latency(meanLatency(totals), unit)),
-          fact("threads, objects", `${count(run.threads.length)}, ${count(run.objects.length + run.objectsLeftOut)}`),
-          fact("home not known", percent(1 - totals.home_known / Math.max(1, totals.samples))))));
+          fact("sampled accesses", count(totals.samples), "sample"), fact("remote", count(totals.remote)),
+          run.remoteBytes === null ? null : fact("of bytes, remote", percent(run.remoteBytes), "traffic"),
+          fact("reads / writes", `${directed(totals, "reads")} / ${directed(totals, "writes")}`),
+          fact("mean latency", latency(meanLatency(totals), unit), "latency"),
+          fact("threads, objects", `${count(run.threads.length)}, ${count(run.objects.length + run.objectsSkipped)}`),
+          fact("home not known", percent(1 - totals.home_known / Math.max(1, totals.samples)), "home node"))));
   }
 
   private nodesCard(run: Run): HTMLElement {
     const bytes = bytesMatrix(run);
-    return h("article", { class: "card" }, h("h3", null, "Accesses from node to node"), nodeMatrix(run), bytes ? [h("h3", null, run.bytesAtLeast ? "GB/s from node to node, at least" : "GB/s from node to node"), bytes] : null, h("p", { class: "legend" }, swatch("local"), "own node", swatch("remote"), "another node"));
+    return h("article", { class: "card" }, h("h3", null, "Accesses from ", term("node"), " to node"), nodeMatrix(run), bytes ? [h("h3", null, run.bytesAtLeast ? "GB/s from node to node, at least" : "GB/s from node to node"), bytes] : null, h("p", { class: "legend" }, swatch("local"), "own node", swatch("remote"), "another node"));
   }
 
   private latencyCard(run: Run): HTMLElement {
-    return h("article", { class: "card" }, h("h3", null, "Latency"),
+    return h("article", { class: "card" }, h("h3", null, term("latency", "Latency")),
       run.latency ? latencyHistogram(run.latency) : h("p", { class: "empty" }, "No sample carries a latency: this source does not measure it."));
   }
 
   private phases(run: Run): HTMLElement | null {
     if (run.phases.length === 0) return null;
     const cell = (text: string): HTMLElement => h("td", { class: "num" }, text);
-    return h("article", { class: "card phases" }, h("h3", null, run.phases.length > 1 ? `${run.phases.length} phases` : "One phase"),
+    return h("article", { class: "card phases" }, h("h3", null, run.phases.length > 1 ? [`${run.phases.length} `, term("phase", "phases")] : ["One ", term("phase")]),
       h("div", { class: "scroll-x" }, h("table", { class: "list fit" }, tableHead("Time", "What happens", ">Accesses", ">Remote %"),
         h("tbody", null, run.phases.map((phase, i) => h("tr", null,
           h("td", { class: "mono" }, `${seconds(phase.start_s, run.duration)} – ${seconds(phase.end_s, run.duration)}`),
@@ -96,18 +105,18 @@ export class Overview implements View {
     const hasTime = finding.from_s !== null && finding.from_s !== undefined && finding.to_s !== null && finding.to_s !== undefined && finding.to_s > finding.from_s;
     return h("li", { class: "finding" },
       h("div", { class: "finding-head" },
-        h("span", { class: "pattern" }, finding.pattern.replaceAll("-", " ")),
+        h("span", { class: "pattern" }, term(finding.pattern, words(finding.pattern))),
         h("strong", null, finding.name), where ? h("code", { class: "where" }, where) : null,
         h("span", { class: "grow" }),
-        finding.share_of_remote !== undefined ? h("span", { class: "measure" }, h("b", null, percent(finding.share_of_remote)), " of remote") : null,
-        finding.then ? h("span", { class: "measure" }, h("b", null, finding.then)) : finding.lost_time_share !== undefined && finding.lost_time_share > 0 ? h("span", { class: "measure" }, "≤ ", h("b", null, percent(finding.lost_time_share)), " of run time") : null,
-        finding.confidence !== undefined ? h("span", { class: "measure", title: "By the number of bursts of samples behind it" }, percent(finding.confidence), " sure") : null),
+        finding.share_of_remote !== undefined ? h("span", { class: "measure" }, h("b", null, percent(finding.share_of_remote)), " ", term("of remote")) : null,
+        finding.then ? h("span", { class: "measure" }, h("b", null, finding.then)) : finding.lost_time_share !== undefined && finding.lost_time_share > 0 ? h("span", { class: "measure" }, "≤ ", h("b", null, percent(finding.lost_time_share)), " ", term("of run time")) : null,
+        finding.confidence !== undefined ? h("span", { class: "measure", }, percent(finding.confidence), " ", term("confidence", "sure")) : null),
       finding.text ? h("p", null, `${sentence(finding.text)}${/[.!?]$/.test(finding.text) ? "" : "."}`) : null,
-      finding.evidence && finding.evidence !== finding.text ? h("p", { class: "evidence" }, finding.evidence) : null,
+      finding.evidence && finding.evidence !== finding.text ? h("p", { class: "evidence" }, sentenceOf(finding.evidence)) : null,
       finding.advice?.[0] ? adviceOf(finding.advice[0], true) : null,
       (finding.advice?.length ?? 0) > 1 ? h("details", null, h("summary", null, `Other ways: ${finding.advice!.slice(1).map((advice) => words(advice.action)).join(", ")}`), finding.advice!.slice(1).map((advice) => adviceOf(advice, false))) : null,
       finding.gain ? h("p", { class: "hint" }, finding.gain) : null,
-      finding.against?.length ? h("details", null, h("summary", null, "What would not help, and why"), finding.against.map((advice) => h("p", { class: "against" }, h("b", null, words(advice.action)), " – ", advice.why ?? advice.text ?? ""))) : null,
+      finding.against?.length ? h("details", null, h("summary", null, "What would not help, and why"), finding.against.map((advice) => h("p", { class: "against" }, h("b", null, term(advice.action, words(advice.action))), " – ", advice.why ?? advice.text ?? ""))) : null,
       h("div", { class: "links" },
         finding.object >= 0 && run.object(finding.object) ? link("object", "Its object") : null,
         hasTime ? link("time", `In the map, ${seconds(finding.from_s!, run.duration)} – ${seconds(finding.to_s!, run.duration)}`) : null));

@@ -1,6 +1,6 @@
 /* What the pages of one object, site or thread have in common: they are built when another one is asked for, and their charts follow. */
 import type { Context, View } from "./context";
-import { clear, h } from "./dom";
+import { clear, h, term } from "./dom";
 import type { Run } from "./model";
 import type { State } from "./state";
 import { StripChart } from "./strip_chart";
@@ -42,7 +42,7 @@ export abstract class OwnPage implements View {
   }
 
   protected facts(rows: [string, string][]): HTMLElement {
-    return h("article", { class: "card" }, h("h3", null, "Facts"), h("dl", { class: "facts" }, rows.map(([label, text]) => h("div", { class: "fact" }, h("dt", null, label), h("dd", null, text)))));
+    return h("article", { class: "card" }, h("h3", null, "Facts"), h("dl", { class: "facts" }, rows.map(([label, text]) => h("div", { class: "fact" }, h("dt", null, term(label === "mean latency" ? "latency" : label, label)), h("dd", null, text)))));
   }
 
   protected chart(run: Run, title: string, strips: Strip[], colour: "access" | "remote", pick?: (strip: Strip) => void): HTMLElement {

@@ -1,4 +1,4 @@
-/* Totals of objects, sites, threads, functions and call chains under the reader's selection (time, thread, object), from the coarse series. */
+/* Totals of objects, sites, threads, functions, lines and call chains under the reader's selection (time, thread, object), from the coarse series. */
 import type { FlameWeights, Func, MemObject, Run, Site, Thread, Totals } from "./model";
 import type { State } from "./state";
 
@@ -10,6 +10,7 @@ export interface Filtered {
   sites: Totals[];
   /* Null: too many call chains for the page, so these are of the whole run. */
   functions: Totals[] | null;
+  lines: Totals[] | null;
   flame: FlameWeights | null;
 }
 
@@ -23,7 +24,7 @@ export function filtered(run: Run, state: State): Filtered {
   const key = active ? [run.index, state.time, state.thread, state.object].join() : `${run.index}`;
   if (kept && key === keptKey) return kept;
   keptKey = key;
-  return (kept = active ? { active, ...ofSeries(run, state), ...ofChains(run, state) } : { active, objects: run.objects, threads: run.threads, sites: run.sites, functions: run.functions, flame: run.flame });
+  return (kept = active ? { active, ...ofSeries(run, state), ...ofChains(run, state) } : { active, objects: run.objects, threads: run.threads, sites: run.sites, functions: run.functions, lines: run.codeLines, flame: run.flame });
 }
 
 /* The slices that a range of time reaches into, first and last. */
@@ -47,30 +48,30 @@ function ofSeries(run: Run, state: State): Pick<Filtered, "objects" | "threads" 
       if (!row) continue;
       row.reads += series.reads[i]!;
       row.writes += series.writes[i]!;
-      row.samples += series.reads[i]! + series.writes[i]!;
+      row.samples += series.samples[i]!;
       row.remote += series.remote[i]!;
       row.latency_sum += series.latency[i]!;
       row.latency_count += series.timed[i]!;
-      if (series.home[i] !== 255) row.home_known += series.reads[i]! + series.writes[i]!;
+      if (series.home[i] !== 255) row.home_known += series.samples[i]!;
     }
   }
   return { objects, threads, sites };
 }
 
-function ofChains(run: Run, state: State): Pick<Filtered, "functions" | "flame"> {
+function ofChains(run: Run, state: State): Pick<Filtered, "functions" | "lines" | "flame"> {
   const { chains, flame } = run;
-  if (!chains || !flame) return { functions: null, flame: null };
-  const functions = run.functions.map(zero);
-  const weights = { samples: new Float64Array(flame.parent.length), remote: new Float64Array(flame.parent.length), latency: new Float64Array(flame.parent.length) };
+  if (!chains || !flame) return { functions: null, lines: null, flame: null };
+  const functions = run.functions.map(zero), lines = run.codeLines.map(zero);
+  const weights = { samples: new Float64Array(flame.parent.length), remote: new Float64Array(flame.parent.length), stall: new Float64Array(flame.parent.length) };
   const [first, last] = slicesOf(run, state, chains.slices);
   for (let i = 0; i < chains.node.length; i++) {
     if (chains.slice[i]! < first || chains.slice[i]! > last) continue;
     if ((state.thread >= 0 && chains.thread[i] !== state.thread) || (state.object >= 0 && chains.object[i] !== state.object)) continue;
-    const row = functions[chains.function[i]!], samples = chains.reads[i]! + chains.writes[i]!;
-    if (row) {
+    for (const row of [functions[chains.function[i]!], lines[chains.line[i]!]]) {
+      if (!row) continue;
       row.reads += chains.reads[i]!;
       row.writes += chains.writes[i]!;
-      row.samples += samples;
+      row.samples += chains.samples[i]!;
       row.remote += chains.remote[i]!;
       row.home_known += chains.known[i]!;
       row.latency_sum += chains.latency[i]!;
@@ -78,12 +79,12 @@ function ofChains(run: Run, state: State): Pick<Filtered, "functions" | "flame">
     }
     /* A frame holds what those below it do. */
     for (let node = chains.node[i]!; node < flame.parent.length; node = flame.parent[node]!) {
-      weights.samples[node]! += samples;
+      weights.samples[node]! += chains.samples[i]!;
       weights.remote[node]! += chains.remote[i]!;
-      weights.latency[node]! += chains.remote_latency[i]!;
+      weights.stall[node]! += chains.stall[i]!;
     }
   }
-  return { functions, flame: weights };
+  return { functions, lines, flame: weights };
 }
 
 /* Rows with the selection's totals in place of the run's; bytes are known of the whole run only. */

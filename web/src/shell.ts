@@ -1,10 +1,11 @@
 /* The frame around the views: head, warnings, tabs, strip of time, selection, keys. */
 import type { Context, View } from "./context";
-import { clear, h } from "./dom";
+import { clear, h, term } from "./dom";
 import { FlameView } from "./flame_view";
 import { CompareView } from "./compare_view";
 import { count, seconds } from "./format";
 import { helpDialog } from "./help";
+import { LinePage } from "./line_page";
 import { MapPage } from "./map_page";
 import { ObjectPage } from "./object_page";
 import { Overview } from "./overview";
@@ -16,10 +17,10 @@ import { Timeline } from "./timeline";
 
 const TABS: [name: string, title: string][] = [
   ["overview", "Overview"], ["map", "Cartography"], ["gantt", "Memory-Gantt"], ["objects", "Objects"], ["sites", "Sites"],
-  ["threads", "Threads"], ["functions", "Functions"], ["flame", "Flame graph"],
+  ["threads", "Threads"], ["functions", "Functions"], ["lines", "Lines"], ["flame", "Flame graph"],
 ];
 /* The tab under which an own page is found. */
-const PARENT: Record<string, string> = { object: "objects", site: "sites", thread: "threads" };
+const PARENT: Record<string, string> = { object: "objects", site: "sites", thread: "threads", line: "lines" };
 
 export class Shell {
   readonly element: HTMLElement;
@@ -27,7 +28,7 @@ export class Shell {
   private readonly makers: Record<string, () => View>;
   private readonly head = h("header", { class: "head" });
   private readonly tabs = h("nav", { class: "tabs", "aria-label": "Views" });
-  private readonly notices = h("div", { class: "notices", role: "note", "aria-label": "What to know about this recording" });
+  private readonly notices = h("section", { class: "notices", "aria-label": "What to know about this recording" });
   private readonly chips = h("div", { class: "chips", "aria-live": "polite" });
   private readonly stage = h("main", { class: "stage", id: "view", tabindex: -1 });
   private readonly timeline: Timeline;
@@ -40,7 +41,7 @@ export class Shell {
     this.makers = {
       overview: () => new Overview(context), map: () => new MapPage(context, "map"), gantt: () => new MapPage(context, "gantt"),
       objects: () => new TablesView(context, "objects"), sites: () => new TablesView(context, "sites"), threads: () => new TablesView(context, "threads"),
-      functions: () => new TablesView(context, "functions"), flame: () => new FlameView(context), object: () => new ObjectPage(context),
+      functions: () => new TablesView(context, "functions"), lines: () => new TablesView(context, "lines"), line: () => new LinePage(context), flame: () => new FlameView(context), object: () => new ObjectPage(context),
       thread: () => new ThreadPage(context), site: () => new SitePage(context), compare: () => new CompareView(context),
     };
     this.element = h("div", { class: "shell" }, h("a", { class: "skip", href: "#view", onclick: (event: Event) => { event.preventDefault(); this.stage.focus(); } }, "To the view"),
@@ -124,7 +125,7 @@ export class Shell {
     for (const loss of head.losses ?? []) if (loss.count > 0) notes.push(["Lost", `${count(loss.count)} ${loss.text || loss.name}`]);
     const without = (head.unattributed ?? []).filter((entry) => entry.count > 0);
     if (without.length) notes.push(["No known object", without.map((entry) => `${count(entry.count)}: ${entry.reason}`).join("; ")]);
-    clear(this.notices, notes.map(([title, text]) => h("p", { class: "notice" }, h("b", null, title), " ", text)));
+    clear(this.notices, notes.map(([title, text]) => h("p", { class: "notice" }, h("b", null, term(title)), " ", text)));
     this.notices.hidden = notes.length === 0;
   }
 

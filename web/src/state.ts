@@ -21,22 +21,25 @@ export interface State {
   sort: string;
   kind: string;
   /* Flame graph. */
-  weight: "latency" | "remote" | "samples";
+  weight: "stall" | "remote" | "samples";
   focus: number;
   theme: "auto" | "light" | "dark";
+  /* Whose links source lines have. */
+  editor: "vscode" | "jetbrains" | "textmate";
 }
 
 const DEFAULTS: State = {
   view: "overview", run: 0, time: null, thread: -1, object: -1, item: -1, x: null, y: null, space: "virtual",
-  colour: "sharing", show: "all", p: 0, query: "", sort: "", kind: "", weight: "latency", focus: 0, theme: "auto",
+  colour: "sharing", show: "all", p: 0, query: "", sort: "", kind: "", weight: "stall", focus: 0, theme: "auto", editor: "vscode",
 };
 
 const CHOICES: Partial<Record<keyof State, readonly string[]>> = {
   space: ["virtual", "physical"],
   colour: ["sharing", "access", "remote", "latency"],
   show: ["all", "reads", "writes", "remote"],
-  weight: ["latency", "remote", "samples"],
+  weight: ["stall", "remote", "samples"],
   theme: ["auto", "light", "dark"],
+  editor: ["vscode", "jetbrains", "textmate"],
 };
 
 type Listener = (state: State, changed: Set<keyof State>) => void;

@@ -19,7 +19,7 @@ export class StripChart {
   private names = 0;
 
   constructor(private readonly context: Context, private readonly run: Run, private readonly strips: Strip[], private readonly colour: "access" | "remote", label: string, private readonly pick?: (strip: Strip) => void) {
-    this.canvas.setAttribute("aria-label", `${label}, over time: ${strips.slice(0, 8).map((strip) => `${strip.name} ${count(sum(strip.reads) + sum(strip.writes))} accesses, ${percent(sum(strip.remote) / Math.max(1, sum(strip.reads) + sum(strip.writes)))} remote`).join("; ")}.`);
+    this.canvas.setAttribute("aria-label", `${label}, over time: ${strips.slice(0, 8).map((strip) => `${strip.name} ${count(sum(strip.samples))} accesses, ${percent(sum(strip.remote) / Math.max(1, sum(strip.samples)))} remote`).join("; ")}.`);
     this.element = h("div", { class: "strip-frame" }, this.canvas,
       h("p", { class: "legend" }, colour === "access" ? [swatch("read"), "reads", swatch("write"), "writes"] : [swatch("local"), "local", swatch("remote"), "remote"], h("span", { class: "hint" }, " · stronger: more accesses")),
       strips.length > MOST ? h("p", { class: "hint" }, `The ${MOST} busiest of ${strips.length}.`) : null);
@@ -61,8 +61,8 @@ export class StripChart {
       context.fillText(text, Math.min(this.width - half - 2, Math.max(this.names + half, x(tick))), HEAD / 2);
     }
     let most = 1;
-    for (const strip of rows) for (let s = 0; s < strip.reads.length; s++) most = Math.max(most, strip.reads[s]! + strip.writes[s]!);
-    const slices = rows[0]?.reads.length ?? 1;
+    for (const strip of rows) for (const total of strip.samples) most = Math.max(most, total);
+    const slices = rows[0]?.samples.length ?? 1;
     const width = (this.width - 4 - this.names) / slices;
     rows.forEach((strip, i) => {
       const y = HEAD + i * ROW;
@@ -72,9 +72,9 @@ export class StripChart {
       context.fillStyle = colours.text;
       context.fillText(fitText(context, strip.name, this.names - 8), this.names - 6, y + ROW / 2);
       for (let s = 0; s < slices; s++) {
-        const total = strip.reads[s]! + strip.writes[s]!;
+        const total = strip.samples[s]!;
         if (total === 0) continue;
-        const share = this.colour === "access" ? strip.writes[s]! / total : Math.min(1, strip.remote[s]! / total);
+        const share = this.colour === "access" ? strip.writes[s]! / total : strip.remote[s]! / total;
         context.fillStyle = cssOf(this.colour, share, 0.3 + 0.7 * Math.sqrt(total / most));
         context.fillRect(this.names + s * width, y + 1, Math.max(1, width - 0.3), ROW - 2);
       }
@@ -90,11 +90,11 @@ export class StripChart {
   private hover(event: PointerEvent): void {
     const strip = this.rows()[Math.floor((event.offsetY - HEAD) / ROW)];
     if (!strip) return this.context.tip.hide();
-    const slices = strip.reads.length;
+    const slices = strip.samples.length;
     const slice = Math.floor(((event.offsetX - this.names) / (this.width - 4 - this.names)) * slices);
     const inside = slice >= 0 && slice < slices;
     const at = (series: Float64Array): number => (inside ? series[slice]! : sum(series));
-    const total = at(strip.reads) + at(strip.writes);
+    const total = at(strip.samples);
     const step = this.run.duration / slices;
     this.context.tip.show(event.clientX, event.clientY, strip.name, [
       ["time", inside ? `${seconds(slice * step, this.run.duration)} – ${seconds((slice + 1) * step, this.run.duration)}` : "whole run"],

@@ -1,7 +1,7 @@
 /* The coarse series of one object or thread, distinguished by thread, object or home: rows for a strip chart, busiest first. */
 import type { Run } from "./model";
 
-export interface Strip { id: number; name: string; reads: Float64Array; writes: Float64Array; remote: Float64Array }
+export interface Strip { id: number; name: string; samples: Float64Array; reads: Float64Array; writes: Float64Array; remote: Float64Array }
 
 export const HOME_UNKNOWN = 255;
 
@@ -13,16 +13,16 @@ export function stripsOf(run: Run, of: "object" | "thread", index: number, by: "
     const key = series[by][i]!;
     let strip = strips.get(key);
     if (!strip) {
-      strip = { id: key, name: nameOf(run, by, key), reads: new Float64Array(series.slices), writes: new Float64Array(series.slices), remote: new Float64Array(series.slices) };
+      strip = { id: key, name: nameOf(run, by, key), samples: new Float64Array(series.slices), reads: new Float64Array(series.slices), writes: new Float64Array(series.slices), remote: new Float64Array(series.slices) };
       strips.set(key, strip);
     }
     const slice = Math.min(series.slices - 1, series.slice[i]!);
+    strip.samples[slice]! += series.samples[i]!;
     strip.reads[slice]! += series.reads[i]!;
     strip.writes[slice]! += series.writes[i]!;
     strip.remote[slice]! += series.remote[i]!;
   }
-  const total = (strip: Strip): number => sum(strip.reads) + sum(strip.writes);
-  return [...strips.values()].sort((a, b) => total(b) - total(a));
+  return [...strips.values()].sort((a, b) => sum(b.samples) - sum(a.samples));
 }
 
 function nameOf(run: Run, by: "object" | "thread" | "home", key: number): string {

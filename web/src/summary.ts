@@ -2,9 +2,9 @@
 import { leafStarts } from "./grid";
 import type { Layout } from "./layout";
 import type { MemoryMap } from "./memory_map";
-import { NONE } from "./model";
+import { NONE, type Directed } from "./model";
 
-export interface Tally { reads: number; writes: number; remote: number; latency: number; timed: number }
+export interface Tally extends Directed { remote: number; latency: number; timed: number }
 
 export interface Summary extends Tally {
   threads: Map<number, Tally>;
@@ -15,7 +15,7 @@ export interface Summary extends Tally {
 }
 
 function emptyTally(): Tally {
-  return { reads: 0, writes: 0, remote: 0, latency: 0, timed: 0 };
+  return { samples: 0, reads: 0, writes: 0, remote: 0, latency: 0, timed: 0 };
 }
 
 function tallyOf(all: Map<number, Tally>, key: number): Tally {
@@ -42,6 +42,7 @@ export function summarise(map: MemoryMap, layout: Layout, firstLane: number, las
       if (owner !== NONE && who !== owner) continue;
       if (thread >= 0 && who !== thread) continue;
       for (const tally of [summary, tallyOf(summary.threads, who), tallyOf(summary.objects, map.leafObject[leaf]!)]) {
+        tally.samples += map.cellSamples[i]!;
         tally.reads += map.cellReads[i]!;
         tally.writes += map.cellWrites[i]!;
         tally.remote += map.cellRemote[i]!;
@@ -54,5 +55,5 @@ export function summarise(map: MemoryMap, layout: Layout, firstLane: number, las
 }
 
 export function byAccesses(all: Map<number, Tally>): [number, Tally][] {
-  return [...all].sort((a, b) => b[1].reads + b[1].writes - a[1].reads - a[1].writes);
+  return [...all].sort((a, b) => b[1].samples - a[1].samples);
 }

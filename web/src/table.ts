@@ -1,5 +1,6 @@
 /* A table of any length: sorted by any column, searched, with only the rows on screen in the document. */
-import { clear, h } from "./dom";
+import { clear, h, type Attributes } from "./dom";
+import { explained } from "./glossary";
 
 export interface Column<T> {
   key: string;
@@ -16,6 +17,8 @@ export interface Column<T> {
   /* Hidden where the window is narrow. */
   minor?: boolean;
   help?: string;
+  /* The word of the glossary that explains it, where it is not the title. */
+  term?: string;
 }
 
 export interface TableOptions<T> {
@@ -35,7 +38,7 @@ const PRINTED = 150;
 export class Table<T> {
   readonly element: HTMLElement;
   private readonly head = h("div", { class: "thead", role: "row" });
-  private readonly body = h("div", { class: "tbody", role: "rowgroup" });
+  private readonly body = h("div", { class: "tbody" });
   private readonly scroller: HTMLElement;
   private readonly status = h("p", { class: "table-status", role: "status" });
   private all: T[] = [];
@@ -99,13 +102,15 @@ export class Table<T> {
   }
 
   private drawHead(sorted: string, way: number): void {
+    const focused = this.head.contains(document.activeElement) ? (document.activeElement as HTMLElement).dataset["sort"] : undefined;
     clear(this.head, this.options.columns.map((column) => {
       const mine = column.key === sorted;
       const next = mine ? (way === -1 ? column.key : `-${column.key}`) : isText(column, this.rows) ? column.key : `-${column.key}`;
       return h("div", { class: `th${column.minor ? " minor" : ""}${isText(column, this.rows) ? "" : " num"}`, role: "columnheader", "aria-sort": mine ? (way === -1 ? "descending" : "ascending") : "none" },
-        h("button", { class: "sort", title: column.help ?? `Sort by ${column.title}`, "data-sort": column.key, onclick: () => this.options.onSort(next) },
+        h("button", { class: "sort", ...explanationOf(column), "data-sort": column.key, onclick: () => this.options.onSort(next) },
           column.title, mine ? h("span", { "aria-hidden": true, class: "way" }, way === -1 ? "▾" : "▴") : null));
     }));
+    if (focused) this.head.querySelector<HTMLElement>(`[data-sort="${CSS.escape(focused)}"]`)?.focus();
     this.scroller.setAttribute("aria-rowcount", String(this.rows.length + 1));
   }
 
@@ -121,6 +126,9 @@ export class Table<T> {
     this.shownFrom = from;
     this.shownTo = to;
     this.body.style.height = `${this.rows.length * ROW}px`;
+    /* A group of rows has some. */
+    if (this.rows.length) this.body.setAttribute("role", "rowgroup");
+    else this.body.removeAttribute("role");
     const made: HTMLElement[] = [];
     for (let i = from; i < to; i++) made.push(this.row(i));
     if (this.rows.length === 0) made.push(h("p", { class: "empty" }, this.all.length ? "Nothing matches." : "There is nothing here: no accesses were sampled under this selection."));
@@ -176,6 +184,12 @@ export class Table<T> {
     event.stopPropagation();
     return true;
   }
+}
+
+/* What explanation.ts reads. */
+function explanationOf<T>(column: Column<T>): Attributes {
+  const word = column.term ?? column.title;
+  return column.help || explained(word) ? { "data-term": word, "data-help": column.help } : { title: `Sort by ${column.title}` };
 }
 
 function isText<T>(column: Column<T>, rows: T[]): boolean {

@@ -1,13 +1,13 @@
-/* Objects, sites, threads and functions as tables. */
+/* Objects, sites, threads, functions and lines as tables. */
 import type { Context, View } from "./context";
 import { clear, h } from "./dom";
 import { bytes, count, latency, percent, place, rate, seconds } from "./format";
-import { meanLatency, objectTitle, placeBeside, remoteShare, type Func, type MemObject, type Run, type Site, type Thread, type Totals } from "./model";
+import { directed, meanLatency, objectTitle, placeBeside, remoteShare, type Func, type MemObject, type Run, type Site, type Thread, type Totals } from "./model";
 import { apply, filtered } from "./selection";
 import type { State } from "./state";
 import { Table, type Column } from "./table";
 
-export type TableName = "objects" | "sites" | "threads" | "functions";
+export type TableName = "objects" | "sites" | "threads" | "functions" | "lines";
 
 type Row = (MemObject | Site | Thread | Func) & { index: number };
 
@@ -19,9 +19,9 @@ function common<T extends Totals>(run: Run, rows: T[]): Column<T>[] {
     { key: "samples", title: "Accesses", value: (r) => r.samples, text: (r) => count(r.samples), bar: (r) => r.samples / all, help: "Sampled accesses; the bar is their part of all" },
     { key: "remote", title: "Remote", value: (r) => r.remote, text: (r) => count(r.remote), bar: (r) => r.remote / allRemote, colour: "remote", help: "Accesses to another node; the bar is their part of all remote ones" },
     { key: "share", title: "Remote %", value: (r) => remoteShare(r), text: (r) => (r.home_known ? percent(remoteShare(r)) : "–"), help: "Of the accesses whose page's home is known" },
-    { key: "writes", title: "Writes %", minor: true, value: (r) => r.writes / Math.max(1, r.reads + r.writes), text: (r) => percent(r.writes / Math.max(1, r.reads + r.writes)) },
+    { key: "writes", title: "Writes %", minor: true, value: (r) => r.writes / Math.max(1, r.samples), text: (r) => directed(r, "writes"), help: "An atomic update reads and writes" },
     { key: "latency", title: "Latency", minor: true, value: (r) => meanLatency(r), text: (r) => latency(meanLatency(r), unit), help: "Mean latency of the accesses that carry one" },
-    ...(rows.some((row) => "bytes_s" in row) ? [{ key: "bytes_s", title: run.bytesAtLeast ? "Traffic, at least" : "Traffic", value: (r: T) => r.bytes_s ?? -1, text: (r: T) => rate(r.bytes_s), help: `Bytes per second between caches and memory, ${run.bytesAtLeast ? "at least: loads that memory answered, without prefetched lines and writes" : "prefetched ones too"}; – where they are not known: of one of several objects of a site, and of a selection` }] : []),
+    ...(rows.some((row) => "bytes_s" in row) ? [{ key: "bytes_s", title: run.bytesAtLeast ? "Traffic, at least" : "Traffic", term: "traffic", value: (r: T) => r.bytes_s ?? -1, text: (r: T) => rate(r.bytes_s), help: `Bytes per second between caches and memory, ${run.bytesAtLeast ? "at least: loads that memory answered, without prefetched lines and writes" : "prefetched ones too"}; – where they are not known: of one of several objects of a site, and of a selection` }] : []),
   ];
 }
 
@@ -37,7 +37,7 @@ function columnsOf(name: TableName, run: Run): Column<any>[] {
       { key: "size", title: "Size", minor: true, value: (r: MemObject) => r.size, text: (r: MemObject) => bytes(r.size) },
       ...common<MemObject>(run, run.objects), ...life];
     case "sites": return [
-      { key: "name", title: "Allocation site", wide: true, value: (r: Site) => r.label || r.function || "", note: (r: Site) => placeBeside(r.label, r.file, r.line) },
+      { key: "name", title: "Allocation site", term: "site", wide: true, value: (r: Site) => r.label || r.function || "", note: (r: Site) => placeBeside(r.label, r.file, r.line) },
       { key: "kind", title: "Kind", minor: true, value: (r: Site) => r.kind },
       { key: "count", title: "Objects", minor: true, value: (r: Site) => r.count, text: (r: Site) => count(r.count) },
       { key: "size", title: "Peak", minor: true, value: (r: Site) => r.peak_bytes, text: (r: Site) => bytes(r.peak_bytes), help: "Most bytes alive at once" },
@@ -50,6 +50,10 @@ function columnsOf(name: TableName, run: Run): Column<any>[] {
       { key: "name", title: "Function", wide: true, value: (r: Func) => r.function, note: (r: Func) => place(r.file, r.line) },
       { key: "module", title: "Module", minor: true, value: (r: Func) => place(r.module) },
       ...common<Func>(run, run.functions)];
+    case "lines": return [
+      { key: "name", title: "Line", wide: true, value: (r: Func) => place(r.file, r.line) || r.function, note: (r: Func) => (r.line ? r.function : "") },
+      { key: "module", title: "Module", minor: true, value: (r: Func) => place(r.module) },
+      ...common<Func>(run, run.codeLines)];
   }
 }
 
@@ -58,6 +62,7 @@ const TEXTS: Record<TableName, string> = {
   sites: "Lines of the program that allocate, with all that came of each.",
   threads: "Who accessed memory, and from which node.",
   functions: "Code that accessed memory.",
+  lines: "Lines that accessed memory; one opens its source.",
 };
 
 export class TablesView implements View {
@@ -95,8 +100,8 @@ export class TablesView implements View {
     this.table!.show(this.rowsOf(run, state), state.sort, state.query);
     const chosen = filtered(run, state);
     this.note.textContent = TEXTS[this.name]
-      + (this.name === "objects" && run.objectsLeftOut ? ` The ${count(run.objectsLeftOut)} with the fewest accesses are not shown.` : "")
-      + (chosen.active ? (this.name === "functions" && !chosen.functions ? " There are too many call chains to count by selection: functions are of the whole run." : " Only what is selected above is counted.") : "");
+      + (this.name === "objects" && run.objectsSkipped ? ` The ${count(run.objectsSkipped)} with the fewest accesses are not shown.` : "")
+      + (chosen.active ? ((this.name === "functions" || this.name === "lines") && !chosen.functions ? ` There are too many call chains to count by selection: ${this.name} are of the whole run.` : " Only what is selected above is counted.") : "");
   }
 
   private fillKinds(run: Run): void {
@@ -113,7 +118,8 @@ export class TablesView implements View {
     const chosen = filtered(run, state);
     const numbered = <T extends object>(rows: T[]): (T & { index: number })[] => rows.map((row, index) => ({ ...row, index }));
     const source = { objects: () => apply(numbered(run.objects), chosen.objects, chosen.active), sites: () => apply(numbered(run.sites), chosen.sites, chosen.active),
-      threads: () => apply(numbered(run.threads), chosen.threads, chosen.active), functions: () => apply(numbered(run.functions), chosen.functions, chosen.active) };
+      threads: () => apply(numbered(run.threads), chosen.threads, chosen.active), functions: () => apply(numbered(run.functions), chosen.functions, chosen.active),
+      lines: () => apply(numbered(run.codeLines), chosen.lines, chosen.active) };
     const rows = source[this.name]() as Row[];
     return (this.rows = state.kind && !this.kinds.hidden ? rows.filter((row) => "kind" in row && row.kind === state.kind) : rows);
   }
@@ -123,6 +129,7 @@ export class TablesView implements View {
     if (this.name === "objects") return store.link({ view: "object", item: row.index, query: "" });
     if (this.name === "threads") return store.link({ view: "thread", item: row.index, query: "" });
     if (this.name === "sites") return store.link({ view: "site", item: row.index, query: "" });
+    if (this.name === "lines") return store.link({ view: "line", item: row.index, query: "" });
     return store.link({ view: "flame", query: (row as Func).function, focus: 0 });
   }
 

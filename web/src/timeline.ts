@@ -14,7 +14,7 @@ interface Flow { local: Float64Array; remote: Float64Array; most: number }
 
 export class Timeline {
   readonly canvas = h("canvas", { class: "timeline", tabindex: 0, role: "slider", "aria-label": "Range of time", "aria-valuemin": 0, "aria-orientation": "horizontal" });
-  readonly element = h("div", { class: "timeline-frame" }, this.canvas);
+  readonly element = h("section", { class: "timeline-frame", "aria-label": "Time" }, this.canvas);
   private width = 0;
   private flow: Flow | null = null;
   private flowKey = "";

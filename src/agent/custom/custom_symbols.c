@@ -112,7 +112,7 @@ void custom_file_close(struct custom_file *file)
     *file = (struct custom_file){0};
 }
 
-static void each_in(const uint8_t *bytes, size_t size, uint32_t type,
+static void each_in(const uint8_t *bytes, size_t size, uint32_t type, bool data,
                     void (*visit)(void *context, const struct custom_symbol *symbol), void *context)
 {
     const Elf64_Shdr *table = section_typed(bytes, size, type);
@@ -123,8 +123,8 @@ static void each_in(const uint8_t *bytes, size_t size, uint32_t type,
     const Elf64_Sym *symbols = (const Elf64_Sym *)(bytes + table->sh_offset);
     for (uint64_t i = 0; i < table->sh_size / sizeof *symbols; i++) {
         unsigned kind = ELF64_ST_TYPE(symbols[i].st_info);
-        if ((kind != STT_FUNC && kind != STT_GNU_IFUNC) || symbols[i].st_shndx == SHN_UNDEF ||
-            symbols[i].st_name >= texts->sh_size)
+        if ((kind != STT_FUNC && kind != STT_GNU_IFUNC && !(data && kind == STT_OBJECT)) ||
+            symbols[i].st_shndx == SHN_UNDEF || symbols[i].st_name >= texts->sh_size)
             continue;
         struct custom_symbol symbol = {.name = (const char *)bytes + texts->sh_offset + symbols[i].st_name,
                                        .addr = symbols[i].st_value,
@@ -138,11 +138,17 @@ void custom_file_each(const struct custom_file *file, void (*visit)(void *contex
                       void *context)
 {
     if (section_typed(file->bytes, file->size, SHT_SYMTAB))
-        each_in(file->bytes, file->size, SHT_SYMTAB, visit, context);
+        each_in(file->bytes, file->size, SHT_SYMTAB, false, visit, context);
     else if (file->debug && section_typed(file->debug, file->debug_size, SHT_SYMTAB))
-        each_in(file->debug, file->debug_size, SHT_SYMTAB, visit, context);
+        each_in(file->debug, file->debug_size, SHT_SYMTAB, false, visit, context);
     else
-        each_in(file->bytes, file->size, SHT_DYNSYM, visit, context);
+        each_in(file->bytes, file->size, SHT_DYNSYM, false, visit, context);
+}
+
+void custom_file_each_exported(const struct custom_file *file,
+                               void (*visit)(void *context, const struct custom_symbol *symbol), void *context)
+{
+    each_in(file->bytes, file->size, SHT_DYNSYM, true, visit, context);
 }
 
 const uint8_t *custom_file_code(const struct custom_file *file, uint64_t addr, uint64_t size)

@@ -25,5 +25,9 @@ void custom_file_close(struct custom_file *file);
 void custom_file_each(const struct custom_file *file, void (*visit)(void *context, const struct custom_symbol *symbol),
                       void *context);
 
+/* Visits what it exports: functions and variables. */
+void custom_file_each_exported(const struct custom_file *file,
+                               void (*visit)(void *context, const struct custom_symbol *symbol), void *context);
+
 /* The `size` bytes that the file has for the code at `addr`, or NULL. */
 const uint8_t *custom_file_code(const struct custom_file *file, uint64_t addr, uint64_t size);

@@ -39,7 +39,10 @@ void heap_allocated(void *block, size_t size, enum alloc_fn fn, const struct unw
     if (is_nested(caller->pc, true) || !record_begin(self, &saved))
         return;
     look_at_modules(self, caller->pc);
+    if (__builtin_expect(size >= HEAP_ARRAY_LEAST, 0))
+        self->block = size;
     uint32_t stack = stack_number(self, caller, true, true);
+    self->block = 0;
     record_alloc(self, (uint64_t)block, size, fn, stack);
     record_end(self, saved);
 }

@@ -1,6 +1,7 @@
 /* Loading and unloading of libraries by the program. Most is seen without these hooks (agent/process/modules.h); they only see
  * it sooner. */
 #include "agent/region/attach.h"
+#include "agent/place/place_hooks.h"
 #include "agent/process/modules.h"
 #include "agent/real.h"
 #include "agent/region/hook_record.h"
@@ -12,6 +13,8 @@
 static void refresh(bool loading)
 {
     int saved;
+    if (place_wants.any)
+        place_loaded();
     if (!attach_live())
         return;
     struct agent_thread *self = self_need();

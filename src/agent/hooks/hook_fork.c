@@ -2,6 +2,7 @@
  * see it on kernels that cannot wipe a page. vfork and posix_spawn need nothing: their child runs on its parent's
  * thread, in its parent's memory, until it becomes another program. */
 #include "agent/region/attach.h"
+#include "agent/place/place_hooks.h"
 #include "agent/process/assign.h"
 #include "agent/real.h"
 
@@ -12,6 +13,8 @@ static void begin_child(void)
     attach_forked();
     if (attach_live())
         assign_go(assign_next());
+    if (place_wants.threads)
+        place_forked();
 }
 
 AGENT_EXPORT pid_t fork(void)

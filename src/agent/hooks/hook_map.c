@@ -2,6 +2,7 @@
  * for its own ends (malloc's memory, thread stacks) does not come this way. */
 #undef _FILE_OFFSET_BITS /* it would make mmap another name of mmap64; both are defined here */
 #include "agent/region/attach.h"
+#include "agent/place/place_hooks.h"
 #include "agent/process/file_name.h"
 #include "agent/process/own_maps.h"
 #include "agent/process/modules.h"
@@ -76,14 +77,20 @@ static inline void *map(void *addr, size_t size, int prot, int flags, int fd, of
     if (!(flags & MAP_ANONYMOUS))
         look_at_file(fd, &file);
     const char *path = flags & MAP_ANONYMOUS ? "" : file.path;
-    if (!attach_heap())
-        return real.mmap(addr, size, prot, flags, fd, offset);
+    if (!attach_heap()) {
+        void *mapped = real.mmap(addr, size, prot, flags, fd, offset);
+        if (place_wants.any && mapped != MAP_FAILED)
+            place_mapped(mapped, size, prot, flags, fd, offset, caller);
+        return mapped;
+    }
     /* A fixed map ends the maps in its range. */
     if (flags & MAP_FIXED)
         report_unmap(addr, size);
     void *mapped = real.mmap(addr, size, prot, flags, fd, offset);
     if (mapped == MAP_FAILED)
         return mapped;
+    if (place_wants.any)
+        place_mapped(mapped, size, prot, flags, fd, offset, caller);
     if (kind_of(flags, path) != MAP_KIND_ANONYMOUS)
         has_files = true;
     struct record_map sent = {.addr = (uint64_t)mapped,
@@ -235,6 +242,8 @@ AGENT_EXPORT void *shmat(int id, const void *addr, int flags)
     struct unwind_regs regs = UNWIND_CALLER_REGS();
     real_need();
     void *mapped = real.shmat(id, addr, flags);
+    if (mapped != (void *)-1 && place_wants.any)
+        place_segment(mapped, segment_size(id), id, flags & SHM_RDONLY, &regs);
     if (mapped == (void *)-1 || !attach_heap())
         return mapped;
     has_files = true;

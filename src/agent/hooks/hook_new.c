@@ -2,60 +2,45 @@
  * and replaced operators are what they were; an exception passes through a hook as if it were not there. */
 #include "agent/arena.h"
 #include "agent/hooks/heap.h"
+#include "agent/place/place_hooks.h"
 #include "agent/real.h"
 
 #include <dlfcn.h>
 #include <link.h>
 #include <stdlib.h>
 
-enum operator_form {
-    NEW,
-    NEW_ARRAY,
-    NEW_NOTHROW,
-    NEW_ARRAY_NOTHROW,
-    NEW_ALIGNED,
-    NEW_ARRAY_ALIGNED,
-    NEW_ALIGNED_NOTHROW,
-    NEW_ARRAY_ALIGNED_NOTHROW,
-    DELETE,
-    DELETE_ARRAY,
-    DELETE_SIZED,
-    DELETE_ARRAY_SIZED,
-    DELETE_NOTHROW,
-    DELETE_ARRAY_NOTHROW,
-    DELETE_ALIGNED,
-    DELETE_ARRAY_ALIGNED,
-    DELETE_SIZED_ALIGNED,
-    DELETE_ARRAY_SIZED_ALIGNED,
-    DELETE_ALIGNED_NOTHROW,
-    DELETE_ARRAY_ALIGNED_NOTHROW,
-    FORMS
-};
+/* Form, symbol, what it is called in events. Those that are aligned come behind the other new operators. */
+#define NEW_LIST(ROW)                                                                                                  \
+    ROW(NEW, _Znwm, ALLOC_NEW)                                                                                         \
+    ROW(NEW_ARRAY, _Znam, ALLOC_NEW_ARRAY)                                                                             \
+    ROW(NEW_NOTHROW, _ZnwmRKSt9nothrow_t, ALLOC_NEW)                                                                   \
+    ROW(NEW_ARRAY_NOTHROW, _ZnamRKSt9nothrow_t, ALLOC_NEW_ARRAY)                                                       \
+    ROW(NEW_ALIGNED, _ZnwmSt11align_val_t, ALLOC_NEW)                                                                  \
+    ROW(NEW_ARRAY_ALIGNED, _ZnamSt11align_val_t, ALLOC_NEW_ARRAY)                                                      \
+    ROW(NEW_ALIGNED_NOTHROW, _ZnwmSt11align_val_tRKSt9nothrow_t, ALLOC_NEW)                                            \
+    ROW(NEW_ARRAY_ALIGNED_NOTHROW, _ZnamSt11align_val_tRKSt9nothrow_t, ALLOC_NEW_ARRAY)
+
+#define DELETE_LIST(ROW)                                                                                               \
+    ROW(DELETE, _ZdlPv, ALLOC_DELETE)                                                                                  \
+    ROW(DELETE_ARRAY, _ZdaPv, ALLOC_DELETE_ARRAY)                                                                      \
+    ROW(DELETE_SIZED, _ZdlPvm, ALLOC_DELETE)                                                                           \
+    ROW(DELETE_ARRAY_SIZED, _ZdaPvm, ALLOC_DELETE_ARRAY)                                                               \
+    ROW(DELETE_NOTHROW, _ZdlPvRKSt9nothrow_t, ALLOC_DELETE)                                                            \
+    ROW(DELETE_ARRAY_NOTHROW, _ZdaPvRKSt9nothrow_t, ALLOC_DELETE_ARRAY)                                                \
+    ROW(DELETE_ALIGNED, _ZdlPvSt11align_val_t, ALLOC_DELETE)                                                           \
+    ROW(DELETE_ARRAY_ALIGNED, _ZdaPvSt11align_val_t, ALLOC_DELETE_ARRAY)                                               \
+    ROW(DELETE_SIZED_ALIGNED, _ZdlPvmSt11align_val_t, ALLOC_DELETE)                                                    \
+    ROW(DELETE_ARRAY_SIZED_ALIGNED, _ZdaPvmSt11align_val_t, ALLOC_DELETE_ARRAY)                                        \
+    ROW(DELETE_ALIGNED_NOTHROW, _ZdlPvSt11align_val_tRKSt9nothrow_t, ALLOC_DELETE)                                     \
+    ROW(DELETE_ARRAY_ALIGNED_NOTHROW, _ZdaPvSt11align_val_tRKSt9nothrow_t, ALLOC_DELETE_ARRAY)
+
+#define FORM(form, symbol, fn) form,
+enum operator_form { NEW_LIST(FORM) DELETE_LIST(FORM) FORMS };
 
 _Static_assert((int)FORMS == (int)HEAP_OPERATORS && (int)DELETE == (int)HEAP_NEWS, "one place for each form");
 
-static const char *const form_names[FORMS] = {
-    [NEW] = "_Znwm",
-    [NEW_ARRAY] = "_Znam",
-    [NEW_NOTHROW] = "_ZnwmRKSt9nothrow_t",
-    [NEW_ARRAY_NOTHROW] = "_ZnamRKSt9nothrow_t",
-    [NEW_ALIGNED] = "_ZnwmSt11align_val_t",
-    [NEW_ARRAY_ALIGNED] = "_ZnamSt11align_val_t",
-    [NEW_ALIGNED_NOTHROW] = "_ZnwmSt11align_val_tRKSt9nothrow_t",
-    [NEW_ARRAY_ALIGNED_NOTHROW] = "_ZnamSt11align_val_tRKSt9nothrow_t",
-    [DELETE] = "_ZdlPv",
-    [DELETE_ARRAY] = "_ZdaPv",
-    [DELETE_SIZED] = "_ZdlPvm",
-    [DELETE_ARRAY_SIZED] = "_ZdaPvm",
-    [DELETE_NOTHROW] = "_ZdlPvRKSt9nothrow_t",
-    [DELETE_ARRAY_NOTHROW] = "_ZdaPvRKSt9nothrow_t",
-    [DELETE_ALIGNED] = "_ZdlPvSt11align_val_t",
-    [DELETE_ARRAY_ALIGNED] = "_ZdaPvSt11align_val_t",
-    [DELETE_SIZED_ALIGNED] = "_ZdlPvmSt11align_val_t",
-    [DELETE_ARRAY_SIZED_ALIGNED] = "_ZdaPvmSt11align_val_t",
-    [DELETE_ALIGNED_NOTHROW] = "_ZdlPvSt11align_val_tRKSt9nothrow_t",
-    [DELETE_ARRAY_ALIGNED_NOTHROW] = "_ZdaPvSt11align_val_tRKSt9nothrow_t",
-};
+#define NAME(form, symbol, fn) #symbol,
+static const char *const form_names[FORMS] = {NEW_LIST(NAME) DELETE_LIST(NAME)};
 
 /* Three words cover every form: size or block, then size or alignment or tag. Operators ignore what they do not take. */
 typedef void *operator_fn(uint64_t, uint64_t, uint64_t);
@@ -154,11 +139,15 @@ static inline operator_fn *next_of(enum operator_form form, void *caller)
     return __builtin_expect(next != NULL, 1) ? next : find_next(form, caller);
 }
 
-#define OPERATOR_NEW(symbol, form, fn)                                                                                 \
+#define OPERATOR_NEW(form, symbol, fn)                                                                                 \
     AGENT_EXPORT void *symbol(uint64_t size, uint64_t second, uint64_t third);                                         \
     AGENT_EXPORT void *symbol(uint64_t size, uint64_t second, uint64_t third)                                          \
     {                                                                                                                  \
-        void *block = next_of(form, __builtin_return_address(0))(size, second, third);                                 \
+        if (place_passes((uint64_t)__builtin_extract_return_addr(__builtin_return_address(0))))                        \
+            return next_of(form, __builtin_return_address(0))(size, second, third);                                    \
+        void *block = PLACED(size, (form) >= NEW_ALIGNED ? second : 16, false);                                        \
+        if (__builtin_expect(!block, 1))                                                                               \
+            block = next_of(form, __builtin_return_address(0))(size, second, third);                                   \
         if (block && attach_heap()) {                                                                                  \
             struct unwind_regs regs = UNWIND_CALLER_REGS();                                                            \
             heap_allocated(block, size, fn, &regs);                                                                    \
@@ -172,35 +161,20 @@ static inline void delete_block(enum operator_form form, void *caller, uint64_t 
     operator_fn *next = next_of(form, caller);
     if (block && attach_heap())
         heap_freed((void *)block, fn, (uint64_t)__builtin_extract_return_addr(caller));
-    next(block, second, third);
+    if (place_owns((void *)block))
+        place_free((void *)block);
+    else
+        next(block, second, third);
     /* Not a tail call: the free inside would seem to come from the program. */
     __asm__ volatile("" ::: "memory");
 }
 
-#define OPERATOR_DELETE(symbol, form, fn)                                                                              \
+#define OPERATOR_DELETE(form, symbol, fn)                                                                              \
     AGENT_EXPORT void symbol(uint64_t block, uint64_t second, uint64_t third);                                         \
     AGENT_EXPORT void symbol(uint64_t block, uint64_t second, uint64_t third)                                          \
     {                                                                                                                  \
         delete_block(form, __builtin_return_address(0), block, second, third, fn);                                     \
     }
 
-OPERATOR_NEW(_Znwm, NEW, ALLOC_NEW)
-OPERATOR_NEW(_Znam, NEW_ARRAY, ALLOC_NEW_ARRAY)
-OPERATOR_NEW(_ZnwmRKSt9nothrow_t, NEW_NOTHROW, ALLOC_NEW)
-OPERATOR_NEW(_ZnamRKSt9nothrow_t, NEW_ARRAY_NOTHROW, ALLOC_NEW_ARRAY)
-OPERATOR_NEW(_ZnwmSt11align_val_t, NEW_ALIGNED, ALLOC_NEW)
-OPERATOR_NEW(_ZnamSt11align_val_t, NEW_ARRAY_ALIGNED, ALLOC_NEW_ARRAY)
-OPERATOR_NEW(_ZnwmSt11align_val_tRKSt9nothrow_t, NEW_ALIGNED_NOTHROW, ALLOC_NEW)
-OPERATOR_NEW(_ZnamSt11align_val_tRKSt9nothrow_t, NEW_ARRAY_ALIGNED_NOTHROW, ALLOC_NEW_ARRAY)
-OPERATOR_DELETE(_ZdlPv, DELETE, ALLOC_DELETE)
-OPERATOR_DELETE(_ZdaPv, DELETE_ARRAY, ALLOC_DELETE_ARRAY)
-OPERATOR_DELETE(_ZdlPvm, DELETE_SIZED, ALLOC_DELETE)
-OPERATOR_DELETE(_ZdaPvm, DELETE_ARRAY_SIZED, ALLOC_DELETE_ARRAY)
-OPERATOR_DELETE(_ZdlPvRKSt9nothrow_t, DELETE_NOTHROW, ALLOC_DELETE)
-OPERATOR_DELETE(_ZdaPvRKSt9nothrow_t, DELETE_ARRAY_NOTHROW, ALLOC_DELETE_ARRAY)
-OPERATOR_DELETE(_ZdlPvSt11align_val_t, DELETE_ALIGNED, ALLOC_DELETE)
-OPERATOR_DELETE(_ZdaPvSt11align_val_t, DELETE_ARRAY_ALIGNED, ALLOC_DELETE_ARRAY)
-OPERATOR_DELETE(_ZdlPvmSt11align_val_t, DELETE_SIZED_ALIGNED, ALLOC_DELETE)
-OPERATOR_DELETE(_ZdaPvmSt11align_val_t, DELETE_ARRAY_SIZED_ALIGNED, ALLOC_DELETE_ARRAY)
-OPERATOR_DELETE(_ZdlPvSt11align_val_tRKSt9nothrow_t, DELETE_ALIGNED_NOTHROW, ALLOC_DELETE)
-OPERATOR_DELETE(_ZdaPvSt11align_val_tRKSt9nothrow_t, DELETE_ARRAY_ALIGNED_NOTHROW, ALLOC_DELETE_ARRAY)
+NEW_LIST(OPERATOR_NEW)
+DELETE_LIST(OPERATOR_DELETE)

@@ -34,7 +34,7 @@ AGENT_EXPORT int sigaction(int signal, const struct sigaction *wanted, struct si
     if (sampler_sigaction(signal, wanted, old, &result))
         return result;
     real_need();
-    return signals_timer_signal() ? alternate_sigaction(signal, wanted, old) : real.sigaction(signal, wanted, old);
+    return signals_tick() ? alternate_sigaction(signal, wanted, old) : real.sigaction(signal, wanted, old);
 }
 
 AGENT_EXPORT int sigaltstack(const stack_t *wanted, stack_t *old)

@@ -1,5 +1,6 @@
 /* Threads: their start, and their names. */
 #include "agent/region/attach.h"
+#include "agent/place/place_hooks.h"
 #include "agent/process/assign.h"
 #include "agent/signals/mask.h"
 #include "agent/real.h"
@@ -16,7 +17,8 @@ struct start {
     void *argument;
     uint64_t hidden; /* of its creator's signal mask */
     uint64_t created;
-    uint32_t place; /* agent/process/assign.h */
+    uint32_t place;   /* agent/process/assign.h */
+    uint32_t planned; /* agent/place/place_hooks.h */
 };
 enum { STARTS = 256 };
 static struct start starts[STARTS];
@@ -30,8 +32,9 @@ static struct start *start_take(void *(*routine)(void *), void *argument)
             start->routine = routine;
             start->argument = argument;
             start->hidden = mask_hidden(thread_self());
-            start->created = agent_time();
+            start->created = agent_switch.live ? agent_time() : 0;
             start->place = assign_next();
+            start->planned = place_wants.threads ? place_thread_next(routine) : 0;
             return start;
         }
     }
@@ -50,7 +53,11 @@ static void *run(void *argument)
     void *routine_argument = start->argument;
     uint64_t created = start->created;
     assign_go(start->place);
-    struct agent_thread *self = self_begin();
+    if (place_wants.threads) {
+        place_thread_go(start->planned);
+        place_stack(routine);
+    }
+    struct agent_thread *self = attach_live() ? self_begin() : NULL;
     if (self)
         mask_inherit(self, start->hidden);
     start_release(start);
@@ -64,7 +71,7 @@ AGENT_EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attribu
 {
     real_need();
     /* Without a slot the thread goes uncounted until its first allocation reports it. */
-    struct start *start = attach_live() ? start_take(routine, argument) : NULL;
+    struct start *start = attach_live() || place_wants.threads ? start_take(routine, argument) : NULL;
     if (!start)
         return real.pthread_create(thread, attributes, routine, argument);
     int result = real.pthread_create(thread, attributes, run, start);

@@ -16,7 +16,7 @@ static int wait_info(const sigset_t *set, siginfo_t *info)
     real_need();
     do
         signal = real.sigwaitinfo(set, info ? info : &own);
-    while (signal > 0 && sampler_is_tick(signal, info ? info : &own));
+    while (signal > 0 && sampler_is_tick(info ? info : &own));
     return signal;
 }
 
@@ -54,7 +54,7 @@ AGENT_EXPORT int sigtimedwait(const sigset_t *set, siginfo_t *info, const struct
         return wait_info(set, info);
     int64_t began = now_ns(), whole = (int64_t)timeout->tv_sec * 1000000000 + timeout->tv_nsec;
     int signal = real.sigtimedwait(set, into, timeout);
-    while (signal > 0 && sampler_is_tick(signal, into)) {
+    while (signal > 0 && sampler_is_tick(into)) {
         int64_t remaining = whole - (now_ns() - began);
         if (remaining < 0)
             remaining = 0;
@@ -70,6 +70,6 @@ AGENT_EXPORT int signalfd(int fd, const sigset_t *set, int flags)
     if (!attach_is_sampling())
         return real.signalfd(fd, set, flags);
     sigset_t without = *set;
-    sampler_hide_ticks(&without);
+    sampler_clear_ticks(&without);
     return real.signalfd(fd, &without, flags);
 }

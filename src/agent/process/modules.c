@@ -2,6 +2,7 @@
 
 #include "agent/custom/custom_calls.h"
 #include "agent/region/thread_ring.h"
+#include "agent/script/python.h"
 #include "base/sys.h"
 #include "agent/unwind/unwind.h"
 
@@ -174,6 +175,7 @@ static void report_difference(struct agent_thread *self, const struct snapshot *
             .start = module->start, .end = module->end, .bias = module->bias, .path_hash = hash_text(module->path)};
         send(self, module);
         custom_module_added(module->path, module->start, module->end, module->bias, self->loading);
+        python_module_added(module->path, module->bias);
     }
 }
 

@@ -27,12 +27,14 @@ enum phase {
 
 AGENT_FORKED static _Atomic uint32_t phase;
 AGENT_FORKED static uint32_t process_pid; /* whose state this is; written when attached and after fork */
+AGENT_HOT bool attach_is_off;             /* any thread sets it; it stays */
 static bool restricted, sampling;
 
 void attach_give_up(void)
 {
     /* In this order: a switch that is off while the phase says attached means a fork. */
     atomic_store_explicit(&phase, PHASE_OFF, memory_order_seq_cst);
+    attach_is_off = true;
     agent_switch.live = 0;
     agent_switch.heap = 0;
 }

@@ -33,6 +33,9 @@ bool attach_is_restricted(void);
 /* Whether this process is sampled. */
 bool attach_is_sampling(void);
 
+/* Nothing is recorded in this process, for good: no recorder, or it has ended. */
+extern bool attach_is_off;
+
 /* Whether allocations are recorded; asked at the top of every hook. */
 static inline bool attach_heap(void)
 {

@@ -4,6 +4,7 @@
 #include "agent/region/attach.h"
 #include "agent/region/thread_ring.h"
 #include "agent/sampling/account.h"
+#include "agent/sampling/pace.h"
 #include "agent/sampling/reuse_times.h"
 #include "agent/sampling/sequences.h"
 #include "agent/sampling/tick.h"
@@ -20,28 +21,32 @@ enum {
     FIRST_NS = 50000000, /* of the process's CPU time, before its first */
     LEAST_NS = 2000000,  /* that a burst takes, at most: this, ... */
     MOST_NS = 80000000,  /* ... but no more than a user would notice, ... */
-    PARTS = 6,           /* ... and of what the budget has allowed so far one part in so many */
-    LONGER = 4,          /* one burst in so many takes as many times as long: lines are used again after longer times */
-    BUDGET_PARTS = 2,    /* of the budget, long bursts have one part in so many; the short ones the rest */
-    SHARE_MOST_PPM = 100000, /* of CPU time, whatever the budget: who is held up holds up others */
-    COUNT_PARTS = 8,         /* of its time, counting what follows takes one part in so many at most ... */
-    COUNT_BEFORE = 16,       /* ... and counting before it such a part */
-    SLICE_FIRST = 2000,      /* accesses: enough to meet the blocks of a loop, which are translated in it */
-    SLICE_NEXT = 20000,      /* ... and to take many times as long as its begin and end */
-    SLICE_LEAST = 5000,      /* accesses: what a shorter one takes is mostly its begin and end */
-    SLICE_NS = 1000000,      /* that a slice takes at most: a signal waits for its end */
-    SLICE_NEW = 4,           /* blocks translated in a slice that still shows the program's speed */
-    LOOK_NS = 5,             /* that looking at an access takes where it is quick */
-    PAUSE_NS = 7000,         /* a breakpoint set, met and taken away; measured in a virtual machine */
-    PAUSE_PARTS = 2,         /* of a burst's time, pauses take one part in so many */
-    PAUSE_TICKS = 64,        /* of the thread while it pauses, before it is given up */
-    STALE_NS = 300000000,    /* CPU time of the process after which another thread takes a paused burst's place */
+    PARTS = 12,          /* ... and of what the budget has allowed so far one part in so many */
+    LONGER = 8,          /* one burst in so many takes as many times as long: lines are used again after longer times */
+    RUNS =
+        32, /* of a thread's runs between its sleeps, that a burst takes at most, at a tenth of its speed: who waits for
+                            an answer waits for some others before it, not for all of a burst */
+    BUDGET_PARTS = 2,         /* of the budget, long bursts have one part in so many; the short ones the rest */
+    SHARE_MOST_PPM = 100000,  /* of CPU time, whatever the budget: who is held up holds up others */
+    COUNT_PARTS = 8,          /* of its time, counting what follows takes one part in so many at most ... */
+    COUNT_BEFORE = 16,        /* ... and counting before it such a part, ... */
+    COUNT_LEAST_NS = 1000000, /* ... or this: it is nearly as quick as the program, whose loops may be shorter, ... */
+    COUNT_MOST = 4,           /* ... but no more than such a part, ... */
+    COUNT_COST = 2,           /* ... so that it costs less than one part in so many */
+    SLICE_FIRST = 2000,       /* accesses: enough to meet the blocks of a loop, which are translated in it */
+    SLICE_NEXT = 20000,       /* ... and to take many times as long as its begin and end */
+    SLICE_LEAST = 5000,       /* accesses: what a shorter one takes is mostly its begin and end */
+    SLICE_NS = 1000000,       /* that a slice takes at most: a signal waits for its end */
+    SLICE_NEW = 4,            /* blocks translated in a slice that still shows the program's speed */
+    LOOK_NS = 5,              /* that looking at an access takes where it is quick */
+    PAUSE_NS = 7000,          /* a breakpoint set, met and taken away; measured in a virtual machine */
+    NUMBER_LEAST = 32,        /* of a breakpoint's signals: most ticks have smaller ones */
+    PAUSE_PARTS = 2,          /* of a burst's time, pauses take one part in so many */
+    PAUSE_TICKS = 64,         /* of the thread while it pauses, before it is given up */
+    STALE_NS = 300000000,     /* CPU time of the process after which another thread takes a paused burst's place */
 };
 
 enum phase { COUNTING, LOOKING, COUNTING_BEHIND, SENDING };
-
-/* Marks the breakpoint in siginfo. */
-static const char resume_mark;
 
 /* Set by long_start; `used` by the first thread that has a burst: a fork's child has nothing to forget before. */
 AGENT_FORKED static bool wanted, used;
@@ -51,6 +56,8 @@ static struct {
     struct reuse_times *times;  /* NULL: nothing is made yet */
     bool refused;               /* nothing can be made */
     bool may_pause;             /* the kernel gives breakpoints, as far as is known */
+    int breakpoint;             /* the number of its signals: tick_event() */
+    bool replaced;              /* the last burst never went on behind a call */
     bool counts_last;           /* the last burst ended while it counted, or looked at next to nothing behind that */
     _Atomic uint32_t owner;     /* tid of the thread that has the burst; 0: none */
     _Atomic uint64_t ticked_ns; /* CPU time of the process, by its ticks */
@@ -64,7 +71,7 @@ static struct {
     uint32_t pause_ticks;
     uint64_t paused_at; /* ticked_ns */
     uint64_t limit_ns, began_ns, took_ns;
-    uint64_t slice, counted, counted_ns;
+    uint64_t slice, counted, counted_ns, before, before_ns; /* before: what was counted before it looked */
     uint32_t sent;
     struct event_long_burst burst;
 } bursts;
@@ -93,7 +100,7 @@ void long_forget(void)
     used = false;
     bursts.reserved = NULL;
     bursts.times = NULL;
-    bursts.refused = bursts.resuming = bursts.counts_last = false;
+    bursts.refused = bursts.resuming = bursts.counts_last = bursts.replaced = false;
     atomic_store(&bursts.paused, false);
     bursts.number = 0;
     atomic_store(&bursts.owner, 0);
@@ -133,7 +140,7 @@ static bool make(void)
         sys_unmap(bursts.reserved, reserved_bytes());
         return false;
     }
-    bursts.may_pause = !(agent_region->config.flags & WIRE_TICK_TIMER_ONLY) && tick_kernel_defers();
+    bursts.may_pause = !(agent_region->config.flags & WIRE_TICK_TIMER_ONLY);
     bursts.times = (struct reuse_times *)times;
     bursts.refused = false;
     return true;
@@ -165,28 +172,18 @@ static uint64_t spent_since(uint64_t began_ns)
 }
 
 /* The breakpoint is kept by a mapping, so that no descriptor stays open. */
-static bool set_breakpoint(uint64_t at)
+static bool set_breakpoint(const struct agent_thread *self, uint64_t at)
 {
+    int tick = self->sampler.tick_number; /* the breakpoint's is another */
     struct perf_event_attr attr = {
-        .size = sizeof(attr),
         .type = PERF_TYPE_BREAKPOINT,
         .bp_type = HW_BREAKPOINT_X,
         .bp_addr = at,
         .bp_len = sizeof(long),
         .sample_period = 1,
-        .sigtrap = 1,
-        .remove_on_exec = 1,
-        .exclude_kernel = 1,
-        .exclude_hv = 1,
-        .sig_data = (uint64_t)&resume_mark,
     };
-    int fd = (int)sys_call(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
-    if (fd < 0)
-        return false;
-    uint8_t *page = bursts.reserved + step_long_bytes() + times_bytes();
-    long mapped = sys_call(SYS_mmap, page, (size_t)PAGE_UNIT, PROT_READ, MAP_SHARED | MAP_FIXED, fd, 0L);
-    sys_close(fd);
-    return mapped > 0 || mapped < -4095;
+    return tick_event(&attr, bursts.reserved + step_long_bytes() + times_bytes(), signals_tick(),
+                      tick > NUMBER_LEAST ? tick : NUMBER_LEAST, &bursts.breakpoint);
 }
 
 static void clear_breakpoint(void)
@@ -222,8 +219,30 @@ static bool take(struct agent_thread *self, uint64_t ticked)
         !atomic_exchange(&bursts.paused, false))
         return false;
     clear_breakpoint();
+    bursts.replaced = true;
     atomic_store(&bursts.owner, self->tid);
     return true;
+}
+
+/* What the thread usually runs before it sleeps. */
+static uint64_t run_ns(void)
+{
+    struct rusage usage;
+    if (sys_call(SYS_getrusage, RUSAGE_THREAD, &usage) != 0)
+        return MOST_NS;
+    uint64_t us = (uint64_t)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1000000 +
+                  (uint64_t)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
+    return us * 1000 / ((uint64_t)usage.ru_nvcsw + 1);
+}
+
+static uint64_t longest(uint64_t cpu_ns)
+{
+    uint64_t allowed = cpu_ns / 1000000 * share_ppm() / PARTS, runs = run_ns() * RUNS;
+    if (bursts.number % LONGER == LONGER - 1 && !bursts.replaced) /* in threads that wait often no long one might end */
+        allowed *= LONGER;
+    bursts.replaced = false;
+    allowed = allowed < runs ? allowed : runs;
+    return allowed < LEAST_NS ? LEAST_NS : allowed > MOST_NS ? MOST_NS : allowed;
 }
 
 bool long_is_due(struct agent_thread *self, uint64_t since_ns, bool at_call)
@@ -238,10 +257,7 @@ bool long_is_due(struct agent_thread *self, uint64_t since_ns, bool at_call)
     if (cpu_ns < FIRST_NS || !take(self, ticked))
         return false;
     used = true;
-    uint64_t allowed = cpu_ns / 1000000 * share_ppm() / PARTS;
-    if (bursts.number % LONGER == LONGER - 1)
-        allowed *= LONGER;
-    bursts.limit_ns = allowed < LEAST_NS ? LEAST_NS : allowed > MOST_NS ? MOST_NS : allowed;
+    bursts.limit_ns = longest(cpu_ns);
     schedule(bursts.limit_ns); /* until it is known what it took */
     return true;
 }
@@ -275,6 +291,17 @@ static struct wire_event *reserve(struct agent_thread *self, uint32_t words)
     return may ? wire_ring_reserve(producer, words) : NULL;
 }
 
+static bool send_end(struct agent_thread *self, const struct event_long_burst *burst)
+{
+    const uint32_t words = (sizeof(struct wire_event) + sizeof(struct event_long_burst)) / 8;
+    struct wire_event *record = reserve(self, words);
+    if (!record)
+        return false;
+    *(struct event_long_burst *)record->body = *burst;
+    send_event(self, record, words, EVENT_LONG_BURST);
+    return true;
+}
+
 void long_send(struct agent_thread *self)
 {
     if (!owns(self) || bursts.phase != SENDING || !self->producer.ring)
@@ -297,13 +324,15 @@ void long_send(struct agent_thread *self)
         send_event(self, record, words, EVENT_REUSE);
         bursts.sent++;
     }
-    const uint32_t last = (sizeof(struct wire_event) + sizeof(struct event_long_burst)) / 8;
-    struct wire_event *record = reserve(self, last);
-    if (!record)
+    struct event_long_burst before = {.counted = bursts.before,
+                                      .counted_ns = bursts.before_ns,
+                                      .process_ns = bursts.burst.process_ns,
+                                      .burst = bursts.burst.burst};
+    if (bursts.before_ns && !send_end(self, &before))
         return;
-    *(struct event_long_burst *)record->body = bursts.burst;
-    send_event(self, record, last, EVENT_LONG_BURST);
-    release();
+    bursts.before_ns = 0;
+    if (send_end(self, &bursts.burst))
+        release();
 }
 
 void long_stop(void)
@@ -345,13 +374,15 @@ static void finish(struct agent_thread *self, enum long_end end)
     bursts.phase = SENDING;
     bursts.sent = 0;
     /* Where nothing could be seen that is an observation too: more of them would find what can be seen, not what there is. */
-    schedule(bursts.burst.accesses || bursts.counted ? bursts.took_ns : bursts.limit_ns);
+    bool useful = bursts.burst.accesses || bursts.counted || bursts.before;
+    uint64_t cheap_ns = (bursts.counted_ns + bursts.before_ns) / COUNT_COST;
+    schedule(!useful ? bursts.limit_ns : bursts.took_ns > cheap_ns ? bursts.took_ns - cheap_ns : 0);
     long_send(self);
 }
 
 static void begin(struct agent_thread *self)
 {
-    bursts.took_ns = bursts.counted = bursts.counted_ns = 0;
+    bursts.took_ns = bursts.counted = bursts.counted_ns = bursts.before = bursts.before_ns = 0;
     bursts.pauses = 0;
     bursts.phase = bursts.counts_last ? LOOKING : COUNTING;
     reuse_begin(bursts.times, account_random(self), bursts.limit_ns / LOOK_NS);
@@ -370,8 +401,7 @@ static bool goes_on(struct agent_thread *self)
         atomic_load(&unwind_generation) != bursts.modules) /* what was translated may have been unloaded */
         return false;
     sys_call(SYS_rt_sigpending, &pending, sizeof(pending));
-    uint64_t ticks = 1ull << (SIGTRAP - 1) | 1ull << (signals_timer_signal() - 1);
-    return !(pending & ~self->sampler.long_blocked & ~ticks);
+    return !(pending & ~self->sampler.long_blocked & ~signals_tick_bits());
 }
 
 /* Slices, each longer than the last, until they took long enough or had enough accesses. The first is for translating, and one in which
@@ -413,9 +443,15 @@ static bool count_before(struct agent_thread *self, ucontext_t *context, bool fr
 {
     struct step_long run = {.fresh = fresh};
     bursts.slice = SLICE_FIRST;
-    if (!count_slices(self, context, &run, bursts.limit_ns / COUNT_BEFORE, UINT64_MAX))
+    uint64_t part_ns = bursts.limit_ns / COUNT_BEFORE, most_ns = bursts.limit_ns / COUNT_MOST;
+    if (part_ns < COUNT_LEAST_NS)
+        part_ns = most_ns < COUNT_LEAST_NS ? most_ns : COUNT_LEAST_NS;
+    if (!count_slices(self, context, &run, part_ns, UINT64_MAX))
         return false;
     uint64_t skip = account_random(self) % (bursts.counted + 1);
+    bursts.before = bursts.counted;
+    bursts.before_ns = bursts.counted_ns;
+    bursts.counted = bursts.counted_ns = 0;
     bursts.phase = LOOKING;
     while (skip > 0) {
         run.most = skip < bursts.slice ? skip : bursts.slice;
@@ -427,7 +463,8 @@ static bool count_before(struct agent_thread *self, ucontext_t *context, bool fr
 }
 
 /* As many accesses as were looked at, right behind them: programs go from one loop to another within milliseconds, and each has a
- * speed of its own. */
+ * speed of its own. Looking takes so long that others have had the shared cache meanwhile: analysis/reuse corrects it by what was counted
+ * before. */
 static void count_behind(struct agent_thread *self, ucontext_t *context)
 {
     struct step_long run = {0};
@@ -444,7 +481,7 @@ static bool pause_burst(struct agent_thread *self)
     if (!behind || !bursts.may_pause || (bursts.pauses + 1) * PAUSE_NS > bursts.limit_ns / PAUSE_PARTS ||
         self->sampler.stop || attach_is_restricted())
         return false;
-    bursts.may_pause = set_breakpoint(behind); /* refused once, it will be again */
+    bursts.may_pause = set_breakpoint(self, behind); /* refused once, it will be again */
     if (!bursts.may_pause)
         return false;
     bursts.pauses++;
@@ -452,6 +489,7 @@ static bool pause_burst(struct agent_thread *self)
     count(&account_of(self)->handler_ns, PAUSE_NS);
     bursts.pause_ticks = 0;
     bursts.paused_at = atomic_load(&bursts.ticked_ns);
+    schedule(bursts.took_ns); /* if it never goes on, another takes its place, and not as late as behind a whole one */
     atomic_store(&bursts.paused, true);
     return true;
 }
@@ -476,8 +514,10 @@ void long_run(struct agent_thread *self, ucontext_t *context)
     bool whole = ready && (bursts.phase == LOOKING || count_before(self, context, run.fresh));
     bool ran = whole && step_long_run(self, context, &run);
     bool enough = ran && run.end == LONG_ENOUGH;
-    if (enough)
+    if (enough) {
+        reuse_time_loads(bursts.times, account_random(self), pace_time_load);
         count_behind(self, context);
+    }
     bursts.took_ns += spent_since(began_ns);
     if (!ready)
         release();
@@ -485,13 +525,13 @@ void long_run(struct agent_thread *self, ucontext_t *context)
         finish(self, enough ? LONG_ENOUGH : sampler->stop ? LONG_CUT : LONG_CALL);
     count(&account_of(self)->handler_ns, spent_since(began_ns));
     sampler->bursting = false;
-    sampler->behind_long = true;
+    signals_drop_ticks(self); /* that waited for its end */
     self->inside--;
 }
 
-bool long_is_resume(int signal, const siginfo_t *info)
+bool long_is_resume(const siginfo_t *info)
 {
-    return tick_is_perf(signal, info, &resume_mark);
+    return tick_is_event(info, bursts.breakpoint);
 }
 
 bool long_resumes(struct agent_thread *self)

@@ -26,7 +26,7 @@ void long_skip(struct agent_thread *self);
 void long_run(struct agent_thread *self, ucontext_t *context);
 
 /* Whether a signal is the breakpoint's that ends a pause. Then that is taken away; true: long_run() is to follow, or long_skip(). */
-bool long_is_resume(int signal, const siginfo_t *info);
+bool long_is_resume(const siginfo_t *info);
 bool long_resumes(struct agent_thread *self);
 
 /* Gives a burst that pauses up, whichever thread's: before the program may refuse the system calls that go on with it. */

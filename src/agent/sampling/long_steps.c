@@ -98,11 +98,11 @@ bool step_long_run(struct agent_thread *self, ucontext_t *context, struct step_l
         linked_forget(linked);
     linked->mode = mode;
     linked->user = &looking;
-    linked->left = (int64_t)run->most;
+    linked->remaining = (int64_t)run->most;
     linked->translated = 0;
     if (!linked_run(linked, self->sampler.step_stack, context))
         return false;
-    run->accesses = run->most - (uint64_t)linked->left;
+    run->accesses = run->most - (uint64_t)linked->remaining;
     run->translated = (uint32_t)linked->translated;
     run->end = linked->stopped == LINKED_ENOUGH ? LONG_ENOUGH : LONG_CALL;
     return true;

@@ -4,6 +4,7 @@
 #include "agent/region/attach.h"
 #include "agent/sampling/account.h"
 #include "agent/sampling/long_burst.h"
+#include "agent/sampling/sampler.h"
 #include "agent/sampling/step.h"
 #include "agent/sampling/tick.h"
 #include "agent/signals/signals.h"
@@ -13,8 +14,9 @@
 #include <sys/resource.h>
 
 enum {
-    DELIVERY_NS = 4000,    /* a tick's way through the kernel and back, where the recorder has not measured it */
-    COST_FIRST_NS = 10000, /* a burst, its signals apart, before one was measured */
+    LATENCY_LIMIT_NS = 20000, /* a load this slow met a page fault or another thread: no latency */
+    DELIVERY_NS = 4000,       /* a tick's way through the kernel and back, where the recorder has not measured it */
+    COST_FIRST_NS = 10000,    /* a burst, its signals apart, before one was measured */
     COST_SMOOTHING = 32,
     SPACING_TICKS = 16, /* between two looks at how often they come */
     SPACING_NS = 20000000,
@@ -51,6 +53,16 @@ void pace_learn_counter(void)
 uint64_t pace_to_ns(uint64_t ticks)
 {
     return ticks_per_1024ns ? ticks * 1024 / ticks_per_1024ns : 0;
+}
+
+bool pace_time_load(uint64_t addr, uint32_t *ns)
+{
+    uint32_t ticks;
+    if (!(agent_region->config.flags & WIRE_MEASURE_LATENCY) || agent_device_mapped || !step_probe(addr, &ticks))
+        return false;
+    uint64_t measured = pace_to_ns(ticks);
+    *ns = (uint32_t)measured;
+    return measured <= LATENCY_LIMIT_NS;
 }
 
 uint64_t pace_delivery_ns(void)
@@ -102,17 +114,13 @@ uint64_t pace_period(const struct sampler_thread *sampler)
 static bool begins_by_timer(void)
 {
     const struct wire_config *config = &agent_region->config;
-    uint64_t blocked = 0;
-    if (config->tick_ns < TIMER_NS || !config->budget_ppm || config->flags & (WIRE_TICK_TIMER_ONLY | WIRE_JOINED))
-        return false;
-    sys_call(SYS_rt_sigprocmask, SIG_BLOCK, NULL, &blocked, sizeof(blocked));
-    return !(blocked & 1ull << (signals_timer_signal() - 1));
+    return config->tick_ns >= TIMER_NS && config->budget_ppm && !(config->flags & (WIRE_TICK_TIMER_ONLY | WIRE_JOINED));
 }
 
 static bool start_tick(struct agent_thread *self, bool by_timer)
 {
     return tick_start(self, affordable_tick(), by_timer || agent_region->config.flags & WIRE_TICK_TIMER_ONLY,
-                      signals_timer_signal());
+                      signals_tick());
 }
 
 /* By a timer though perf might do: where there is none to be had, by perf. */
@@ -160,7 +168,7 @@ static uint64_t in_ns(const struct timeval *time)
 
 /* A thread whose context switches make perf's tick cost more than the budget gets a timer: that costs nothing there, but comes
  * with the kernel's own tick only. Until it switches more rarely again. */
-static bool wants_other_tick(struct agent_thread *self, const struct rusage *usage, const ucontext_t *context)
+static bool wants_other_tick(struct agent_thread *self, const struct rusage *usage)
 {
     struct sampler_thread *sampler = &self->sampler;
     uint64_t switches = (uint64_t)usage->ru_nvcsw + (uint64_t)usage->ru_nivcsw;
@@ -171,10 +179,10 @@ static bool wants_other_tick(struct agent_thread *self, const struct rusage *usa
     sampler->switches_seen = switches;
     sampler->cpu_seen = cpu;
     return budget && !attach_is_restricted() && !(agent_region->config.flags & WIRE_JOINED) &&
-           (sampler->has_timer ? rarely : often) && !sigismember(&context->uc_sigmask, signals_timer_signal());
+           (sampler->has_timer ? rarely : often);
 }
 
-bool pace_learn_spacing(struct agent_thread *self, const ucontext_t *context)
+bool pace_learn_spacing(struct agent_thread *self)
 {
     struct sampler_thread *sampler = &self->sampler;
     struct rusage usage;
@@ -182,7 +190,7 @@ bool pace_learn_spacing(struct agent_thread *self, const ucontext_t *context)
     if ((sampler->has_timer && !sampler->by_switches) || (++sampler->ticks % SWITCH_TICKS != 0 && !first_look) ||
         sys_call(SYS_getrusage, RUSAGE_THREAD, &usage) != 0)
         return true;
-    if (wants_other_tick(self, &usage, context)) {
+    if (wants_other_tick(self, &usage)) {
         bool by_timer = !sampler->has_timer;
         sampler->user_seen = sampler->ticks = 0;
         tick_stop(self);
@@ -206,7 +214,7 @@ bool pace_learn_spacing(struct agent_thread *self, const ucontext_t *context)
         return true;
     sampler->late = 0;
     tick_stop(self);
-    bool ticks = tick_start(self, sampler->tick_ns * 3, false, signals_timer_signal()); /* twice: it takes two thirds */
+    bool ticks = tick_start(self, sampler->tick_ns * 3, false, signals_tick()); /* twice: it takes two thirds */
     sampler->spacing_ns = spacing;
     return ticks;
 }

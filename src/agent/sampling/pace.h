@@ -16,6 +16,9 @@ bool pace_start(struct agent_thread *self);
 /* wire_counter() ticks as time. */
 uint64_t pace_to_ns(uint64_t ticks);
 
+/* How long a load of the line at `addr` takes; false when that says nothing, or is not to be measured. */
+bool pace_time_load(uint64_t addr, uint32_t *ns);
+
 /* What a tick costs, its way through the kernel and back. */
 uint64_t pace_delivery_ns(void);
 
@@ -27,7 +30,7 @@ uint64_t pace_period(const struct sampler_thread *sampler);
  * asked for: then more of them are chosen. Much more rarely, as was seen in an emulator (asked for every 74 us, they came every
  * 1.5 to 25 ms): the kernel seems not to keep up, and asking for fewer gives more. May give the thread another kind of tick; false
  * when there is none to be had any more. */
-bool pace_learn_spacing(struct agent_thread *self, const ucontext_t *context);
+bool pace_learn_spacing(struct agent_thread *self);
 
 /* Whether this tick is to start a burst: chosen at random, so that the mean spacing is the one in force. */
 bool pace_chooses(struct agent_thread *self);

@@ -119,3 +119,21 @@ void reuse_follow(struct reuse_times *times, uint64_t hash, uint64_t pc, uint64_
     if (write)
         store(times, line, pc, addr);
 }
+
+void reuse_time_loads(struct reuse_times *times, uint64_t random, bool (*load)(uint64_t addr, uint32_t *ns))
+{
+    unsigned at = (unsigned)random & (REUSE_LINE_TABLE - 1);
+    uint32_t ns;
+    for (unsigned i = 0, timed = 0; i < REUSE_LINE_TABLE && timed < REUSE_LOADS && times->row_count < REUSE_ROWS; i++) {
+        const struct reuse_line *line = &times->lines[at];
+        at = (at + REUSE_LINE_TABLE / 4 + 1) &
+             (REUSE_LINE_TABLE - 1); /* neighbours were followed in each other's place */
+        if (!line->line || !load((line->line - 1) * CACHE_LINE, &ns))
+            continue;
+        times->rows[times->row_count++] = (struct reuse_row){.addr = (line->line - 1) * CACHE_LINE,
+                                                             .count = ns,
+                                                             .bin = (uint16_t)reuse_bin(times->now - line->last),
+                                                             .flags = REUSE_TIMED};
+        timed++;
+    }
+}

@@ -24,6 +24,7 @@ enum {
     REUSE_LINE_TABLE = 4096,
     REUSE_ROWS = 4096,
     REUSE_ROW_TABLE = 8192,
+    REUSE_LOADS = 16, /* timed at the end of a burst: each is a sixth of a microsecond where memory is near */
 };
 
 struct reuse_line {
@@ -56,6 +57,10 @@ void reuse_begin(struct reuse_times *times, uint64_t seed,
 
 /* An access of a line that is followed. */
 void reuse_follow(struct reuse_times *times, uint64_t hash, uint64_t pc, uint64_t addr, bool write);
+
+/* Lines that are followed, at random, for `load` to time in ns (false: says nothing); how long they were not used shows which cache
+ * they should be in. */
+void reuse_time_loads(struct reuse_times *times, uint64_t random, bool (*load)(uint64_t addr, uint32_t *ns));
 
 /* Any access. */
 static inline void reuse_note(struct reuse_times *times, uint64_t pc, uint64_t addr, bool write)

@@ -20,8 +20,9 @@
 #include <stdatomic.h>
 
 enum {
-    LATENCY_LIMIT_NS = 20000, /* a load this slow met a page fault or another thread: no latency */
-    IDLE_TICKS = 64,          /* in vain, before a tick ends that can be asked for again */
+    IDLE_TICKS = 64, /* in vain, before a tick ends that can be asked for again */
+    NEAREST = 3,     /* that bursts begin, as a power of two; */
+    NEARER_FOR = 32, /* one burst in so many goes back by one */
 };
 
 volatile bool agent_device_mapped;
@@ -134,18 +135,43 @@ bool sampler_is_active(void)
     return sampling;
 }
 
-bool sampler_is_tick(int signal, const siginfo_t *info)
+bool sampler_is_tick(const siginfo_t *info)
 {
-    return tick_is(signal, info) || long_is_resume(signal, info);
+    return tick_is(thread_self(), info) || long_is_resume(info);
 }
 
-void sampler_hide_ticks(sigset_t *set)
+/* Ticks that come by a signal which the program wants for itself come by another. */
+static void renew_tick(struct agent_thread *self)
 {
-    if (!sampling)
+    struct sampler_thread *sampler = &self->sampler;
+    if (!sampler->ready)
         return;
-    sigdelset(set, SIGTRAP);
-    if (signals_timer_signal())
-        sigdelset(set, signals_timer_signal());
+    sampler->ready = false;
+    tick_stop(self);
+    if (pace_start(self))
+        sampler->period_ns = pace_period(sampler);
+    else
+        account_no_tick(self);
+    sampler->ready = true;
+}
+
+void sampler_clear_ticks(sigset_t *set)
+{
+    struct agent_thread *self = thread_self();
+    int former = signals_tick();
+    if (!sampling || !sigismember(set, former))
+        return;
+    if (!signals_move_ticks(set)) {
+        sigdelset(set, former);
+        return;
+    }
+    if (!self)
+        return;
+    self->inside++;
+    renew_tick(self); /* other threads do so at their next */
+    mask_show(self, former);
+    signals_drop_ticks(self);
+    self->inside--;
 }
 
 static bool is_own_thread(const struct agent_thread *self)
@@ -158,15 +184,9 @@ void sampler_exec_begin(struct agent_thread *self)
     int saved = errno;
     if (self->sampler.ready && !attach_is_restricted() && is_own_thread(self)) {
         sampler_thread_stop(self);
-        uint64_t set = 1ull << (SIGTRAP - 1) | 1ull << (signals_timer_signal() - 1), blocked = 0;
+        uint64_t set = signals_tick_bits(), blocked = 0;
         sys_call(SYS_rt_sigprocmask, SIG_BLOCK, &set, &blocked, sizeof(set));
-        siginfo_t info;
-        struct timespec none = {0};
-        for (int i = 0; i < 2; i++) {
-            int signal = (int)sys_call(SYS_rt_sigtimedwait, &set, &info, &none, sizeof(set));
-            if (signal > 0 && !sampler_is_tick(signal, &info)) /* the program's: give it back */
-                sys_call(SYS_rt_tgsigqueueinfo, self->pid, self->tid, signal, &info);
-        }
+        signals_drop_ticks(self);
         sys_call(SYS_rt_sigprocmask, SIG_SETMASK, &blocked, NULL, sizeof(blocked));
     }
     mask_exec_begin(self);
@@ -184,18 +204,6 @@ void sampler_exec_failed(struct agent_thread *self)
     errno = saved;
 }
 
-/* Measures how long the line of an access takes to come; false when that says nothing. */
-static bool measure_latency(const struct step_access *access, uint32_t *ns)
-{
-    uint32_t ticks;
-    if (!(agent_region->config.flags & WIRE_MEASURE_LATENCY) || agent_device_mapped ||
-        !step_probe(access->addr, &ticks))
-        return false;
-    uint64_t measured = pace_to_ns(ticks);
-    *ns = (uint32_t)measured;
-    return measured <= LATENCY_LIMIT_NS;
-}
-
 struct chain_walk {
     struct agent_thread *self;
     struct unwind_regs regs;
@@ -211,7 +219,7 @@ static void number_chain(void *argument)
 static void send_sample(struct agent_thread *self, const ucontext_t *context, const struct step_access *access)
 {
     uint32_t latency = 0, threshold = agent_region->config.latency_threshold;
-    bool measured = access->flags & SAMPLE_READ && measure_latency(access, &latency);
+    bool measured = access->flags & SAMPLE_READ && pace_time_load(access->addr, &latency);
     if (threshold && access->flags & SAMPLE_READ && (!measured || latency < threshold))
         return;
     /* guarded: the stack pointer may have left the stack, in an overflow or in somebody's coroutine */
@@ -271,6 +279,11 @@ static void end_burst(struct agent_thread *self)
         account_loss(self, LOSS_TICK_UNSTEPPED);
     else if (sampler->kept == 0)
         account_loss(self, LOSS_TICK_NO_ACCESS);
+    /* Near calls of malloc, of the kernel: a place from which it is not far to the next one must not have fewer samples. */
+    if (sampler->skip > 0 && sampler->nearer < NEAREST)
+        sampler->nearer++;
+    else if (sampler->nearer > 0 && account_random(self) % NEARER_FOR == 0)
+        sampler->nearer--;
     sampler->bursting = false;
     pace_learn_cost(self);
     sampler->period_ns = pace_period(sampler);
@@ -285,7 +298,7 @@ static void run_burst(struct agent_thread *self, ucontext_t *context)
     sampler->bursting = true;
     sampler->stop = false;
     sampler->remaining = agent_region->config.burst;
-    sampler->skip = (uint32_t)(account_random(self) % step_spread(self));
+    sampler->skip = (uint32_t)(account_random(self) % (step_spread(self) >> sampler->nearer));
     sampler->steps = sampler->seen = sampler->kept = sampler->stopped_at = 0;
     count(&account_of(self)->bursts, 1);
     if (step_begin(self, context) == STEP_DONE)
@@ -297,7 +310,7 @@ static bool masks_faults(const ucontext_t *context)
 {
     const sigset_t *mask = &context->uc_sigmask;
     return sigismember(mask, SIGSEGV) || sigismember(mask, SIGBUS) || sigismember(mask, SIGILL) ||
-           sigismember(mask, SIGFPE) || sigismember(mask, SIGTRAP);
+           sigismember(mask, SIGFPE) || (step_signals() && sigismember(mask, SIGTRAP));
 }
 
 /* Whether another signal is to be delivered at this very place. A timer's tick may come at the end of a system call by
@@ -313,13 +326,6 @@ static bool has_pending(const siginfo_t *info, const ucontext_t *context)
     return pending & ~blocked;
 }
 
-/* A timer's tick that falls into a system call comes at its end, a perf tick does not come at all. Were it taken, what a program
- * does behind its calls would be sampled as often as all that the kernel does in them. */
-static bool came_in_call(const siginfo_t *info, const ucontext_t *context)
-{
-    return info->si_code == SI_TIMER && step_is_at_call(context);
-}
-
 /* A fault's frame goes to the alternate stack, where a handler of the program may be at work right now. */
 static bool on_alternate_stack(const ucontext_t *context, uint64_t sp)
 {
@@ -328,7 +334,7 @@ static bool on_alternate_stack(const ucontext_t *context, uint64_t sp)
 }
 
 /* Has `work` done where it may be; else says why it was not, and false. */
-static bool start_apart(struct agent_thread *self, int signal, siginfo_t *info, ucontext_t *context,
+static bool start_apart(struct agent_thread *self, siginfo_t *info, ucontext_t *context,
                         void (*work)(struct agent_thread *self, ucontext_t *context))
 {
     struct unwind_regs regs;
@@ -337,7 +343,7 @@ static bool start_apart(struct agent_thread *self, int signal, siginfo_t *info, 
         account_loss(self, LOSS_TICK_BUSY);
     } else if (!self->producer.ring) {
         account_loss(self, self->ended ? LOSS_THREAD_ENDED : LOSS_NO_RING); /* a handler does not claim one */
-    } else if (tick_is_late(signal, info) || masks_faults(context) || on_alternate_stack(context, regs.sp)) {
+    } else if (masks_faults(context) || on_alternate_stack(context, regs.sp)) {
         account_loss(self, LOSS_TICK_MASKED);
     } else if (!attach_is_restricted() && !signals_held()) {
         sampling = false; /* the program took a signal behind our back: faults would no longer come to us */
@@ -361,10 +367,10 @@ static void on_tick(struct agent_thread *self, int signal, siginfo_t *info, ucon
         tick_stop(self);
         return;
     }
-    bool ours = self->sampler.behind_long && tick_is_late(signal, info); /* it waited for a long burst's end */
-    self->sampler.behind_long = false;
-    if (ours)
+    if (signal != signals_tick()) {
+        renew_tick(self);
         return;
+    }
     bool stepping = step_goes_on(self, context);
     if (!stepping) {
         self->sampler.began = wire_counter();
@@ -372,12 +378,15 @@ static void on_tick(struct agent_thread *self, int signal, siginfo_t *info, ucon
     }
     count(&account_of(self)->ticks, 1);
     count(&account_of(self)->handler_ns, pace_delivery_ns());
-    if (!pace_learn_spacing(self, context)) {
+    if (!pace_learn_spacing(self)) {
         disarm(self);
         account_no_tick(self);
     }
-    long_send(self);
-    bool at_call = came_in_call(info, context);
+    if (self->inside == 0) /* else a hook may be writing into the ring */
+        long_send(self);
+    /* A timer's tick that falls into a system call comes at its end, as does one that was blocked. Were it taken, what a program does
+     * behind its calls would be sampled as often as all that the kernel does in them. */
+    bool at_call = step_is_at_call(context);
     uint64_t since_ns = self->sampler.has_timer ? self->sampler.period_ns : self->sampler.spacing_ns;
     bool is_long = !stepping && long_is_due(self, since_ns, at_call);
     bool chosen = (pace_chooses(self) && !at_call) || is_long; /* a timer is set again for the next */
@@ -394,7 +403,7 @@ static void on_tick(struct agent_thread *self, int signal, siginfo_t *info, ucon
             count(&account_of(self)->handler_ns, pace_to_ns(wire_counter() - self->sampler.began));
         return;
     }
-    bool started = start_apart(self, signal, info, context, is_long ? long_run : run_burst);
+    bool started = start_apart(self, info, context, is_long ? long_run : run_burst);
     if (is_long && !started)
         long_skip(self);
 }
@@ -419,8 +428,8 @@ bool sampler_signal(int signal, siginfo_t *info, ucontext_t *context)
     if (!self && armed_is_call(info))
         self = self_make();
     if (!self)
-        return tick_is(signal, info) || armed_is_call(info);
-    if (tick_is(signal, info)) {
+        return tick_is(NULL, info) || armed_is_call(info);
+    if (tick_is(self, info)) {
         on_tick(self, signal, info, context);
         errno = saved;
         return true;
@@ -434,14 +443,14 @@ bool sampler_signal(int signal, siginfo_t *info, ucontext_t *context)
         errno = saved;
         return true;
     }
-    if (long_is_resume(signal, info)) {
-        if (long_resumes(self) && !(sampling && start_apart(self, signal, info, context, long_run)))
+    if (long_is_resume(info)) {
+        if (long_resumes(self) && !(sampling && start_apart(self, info, context, long_run)))
             long_skip(self);
         errno = saved;
         return true;
     }
     bool sent = info->si_code <= 0;
-    if (sent && (mask_hides(self, signal) || (self->sampler.bursting && self->inside > 0))) {
+    if (sent && (mask_hides(self, signal, &context->uc_sigmask) || (self->sampler.bursting && self->inside > 0))) {
         postpone(self, signal, info, context);
         errno = saved;
         return true;

@@ -36,12 +36,14 @@ bool sampler_sigaction(int signal, const struct sigaction *wanted, struct sigact
 
 /* Ticks of a thread that blocks their signal stay pending, where the program could find them.
  * sampler_is_tick: whether what sigwaitinfo() & co. returned is one; the caller then waits again.
- * sampler_hide_ticks: takes the ticks' signals out of a set meant for signalfd(), which cannot distinguish them. */
-bool sampler_is_tick(int signal, const siginfo_t *info);
-void sampler_hide_ticks(sigset_t *set);
+ * sampler_clear_ticks: a set is meant for signalfd(), which cannot distinguish them, or for a handler, whose signal would be lost where
+ * it comes while a tick waits: it does not queue. Ticks come by another signal then; the set of one who wants both that they can come by
+ * is made smaller. */
+bool sampler_is_tick(const siginfo_t *info);
+void sampler_clear_ticks(sigset_t *set);
 
 /* Around execve(): signals the program ignores are made ignored for the new image (a held signal would become default),
- * and a tick that is pending and blocked is taken back (it would kill the new image). In a vfork's child only the first.
+ * and a tick that is pending and blocked is taken back (the new image would find it). In a vfork's child only the first.
  * sampler_exec_failed undoes it. */
 void sampler_exec_begin(struct agent_thread *self);
 void sampler_exec_failed(struct agent_thread *self);

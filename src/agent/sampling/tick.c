@@ -5,11 +5,8 @@
 #include <linux/perf_event.h>
 #include <string.h>
 #include <sys/auxv.h>
-#include <sys/utsname.h>
 
 enum {
-    TICK_TRAP_PERF = 6,    /* TRAP_PERF, newer than some libc's headers */
-    TICK_PERF_ASYNC = 1,   /* TRAP_PERF_FLAG_ASYNC */
     TICK_THREAD_ID = 4,    /* SIGEV_THREAD_ID */
     TICK_SHORTEST = 20000, /* ns: below, a thread would do nothing but take signals */
 };
@@ -17,54 +14,49 @@ enum {
 /* Marks our ticks in siginfo: its address is known to nobody else. */
 static const char tick_mark;
 
-/* The kernel's siginfo of a perf event, whose fields libc headers name late or not at all. */
-struct perf_siginfo {
-    int signo, error, code, pad;
-    uint64_t addr;
-    uint64_t data;
-    uint32_t type, flags;
-};
-
 static size_t page_bytes(void)
 {
     return getauxval(AT_PAGESZ);
 }
 
-bool tick_kernel_defers(void)
+void *tick_event(struct perf_event_attr *attr, void *at, int signal, int least, int *number)
 {
-    struct utsname name;
-    if (sys_call(SYS_uname, &name) != 0)
-        return false;
-    unsigned version[2] = {0};
-    const char *at = name.release;
-    for (unsigned i = 0; i < 2; i++, at += *at == '.')
-        for (; *at >= '0' && *at <= '9'; at++)
-            version[i] = version[i] * 10 + (unsigned)(*at - '0');
-    unsigned major = version[0], minor = version[1];
-    return major > 5 || (major == 5 && minor >= 19);
+    struct f_owner_ex owner = {.type = F_OWNER_TID, .pid = (pid_t)sys_call(SYS_gettid)};
+    attr->size = sizeof *attr;
+    attr->remove_on_exec = 1;
+    attr->exclude_kernel = 1;
+    attr->exclude_hv = 1;
+    int fd = (int)sys_call(SYS_perf_event_open, attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+    if (fd < 0)
+        return NULL;
+    long page = -1;
+    int known =
+        least ? (int)sys_call(SYS_fcntl, fd, F_DUPFD_CLOEXEC, least) : fd; /* by which number its signals come */
+    if (known >= 0 && sys_call(SYS_fcntl, fd, F_SETOWN_EX, &owner) == 0 &&
+        sys_call(SYS_fcntl, fd, F_SETSIG, signal) == 0) {
+        *number = known + 1;
+        page = sys_call(SYS_mmap, at, page_bytes(), PROT_READ, MAP_SHARED | (at ? MAP_FIXED : 0), fd, 0L);
+    }
+    if ((page > 0 || page < -4095) && sys_call(SYS_fcntl, known, F_SETFL, O_ASYNC) != 0) {
+        sys_unmap((void *)page, page_bytes());
+        page = -1;
+    }
+    if (known >= 0 && known != fd)
+        sys_close(known);
+    sys_close(fd); /* the mapping keeps the event */
+    return page < 0 && page > -4096 ? NULL : (void *)page;
 }
 
-static bool start_perf(struct agent_thread *self, uint64_t tick_ns)
+static bool start_perf(struct agent_thread *self, uint64_t tick_ns, int signal)
 {
     struct perf_event_attr attr = {
-        .size = sizeof(attr),
         .type = PERF_TYPE_SOFTWARE,
         .config = PERF_COUNT_SW_CPU_CLOCK,
         .sample_period = tick_ns,
-        .sigtrap = 1,
-        .remove_on_exec = 1,
-        .exclude_kernel = 1,
-        .exclude_hv = 1,
-        .sig_data = (uint64_t)&tick_mark,
     };
-    int fd = (int)sys_call(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
-    if (fd < 0)
+    self->sampler.tick_page = tick_event(&attr, NULL, signal, 0, &self->sampler.tick_number);
+    if (!self->sampler.tick_page)
         return false;
-    long page = sys_call(SYS_mmap, NULL, page_bytes(), PROT_READ, MAP_SHARED, fd, 0L);
-    sys_close(fd); /* the mapping keeps the event */
-    if (page < 0 && page > -4096)
-        return false;
-    self->sampler.tick_page = (void *)page;
     self->sampler.tick_ns = self->sampler.spacing_ns = tick_ns;
     return true;
 }
@@ -75,12 +67,12 @@ static bool set_timer(int timer, uint64_t ns)
     return sys_call(SYS_timer_settime, timer, 0, &next, NULL) == 0;
 }
 
-static bool start_timer(struct agent_thread *self, uint64_t tick_ns, int timer_signal)
+static bool start_timer(struct agent_thread *self, uint64_t tick_ns, int signal)
 {
     struct sigevent event;
     memset(&event, 0, sizeof(event));
     event.sigev_notify = TICK_THREAD_ID;
-    event.sigev_signo = timer_signal;
+    event.sigev_signo = signal;
     event.sigev_value.sival_ptr = (void *)&tick_mark;
     event._sigev_un._tid = (pid_t)sys_call(SYS_gettid);
     int timer = 0;
@@ -97,17 +89,17 @@ static bool start_timer(struct agent_thread *self, uint64_t tick_ns, int timer_s
     return true;
 }
 
-bool tick_start(struct agent_thread *self, uint64_t tick_ns, bool timer_only, int timer_signal)
+bool tick_start(struct agent_thread *self, uint64_t tick_ns, bool timer_only, int signal)
 {
     if (tick_ns < 2 * TICK_SHORTEST)
         tick_ns = 2 * TICK_SHORTEST;
-    if (!timer_only && tick_kernel_defers()) {
+    if (!timer_only) {
         /* half as often again as wanted, a little different in every thread; the caller lets one in three pass */
         uint64_t shorter = tick_ns * 2 / 3;
-        if (start_perf(self, shorter - shorter / 8 + self->sampler.random % (shorter / 4 + 1)))
+        if (start_perf(self, shorter - shorter / 8 + self->sampler.random % (shorter / 4 + 1), signal))
             return true;
     }
-    return start_timer(self, tick_ns, timer_signal);
+    return start_timer(self, tick_ns, signal);
 }
 
 void tick_stop(struct agent_thread *self)
@@ -125,6 +117,7 @@ void tick_stop(struct agent_thread *self)
 void tick_forget(struct agent_thread *self)
 {
     self->sampler.tick_page = NULL;
+    self->sampler.tick_number = 0;
     self->sampler.has_timer = false;
 }
 
@@ -140,20 +133,16 @@ uint32_t tick_context_switches(const struct agent_thread *self)
     return page ? page->lock : 0;
 }
 
-bool tick_is_perf(int signal, const siginfo_t *info, const void *mark)
+/* A fault's code may be POLL_IN's number too, and what is no descriptor then may be 0, as that of a tick is where stdin is closed. */
+bool tick_is_event(const siginfo_t *info, int number)
 {
-    return signal == SIGTRAP && info->si_code == TICK_TRAP_PERF &&
-           ((const struct perf_siginfo *)info)->data == (uint64_t)mark;
+    bool comes_so = info->si_signo == SIGURG || info->si_signo == SIGWINCH; /* signals_tick() */
+    return comes_so && info->si_code == POLL_IN && number && info->si_fd == number - 1;
 }
 
-bool tick_is(int signal, const siginfo_t *info)
+bool tick_is(const struct agent_thread *self, const siginfo_t *info)
 {
     if (info->si_code == SI_TIMER)
-        return signal >= SIGRTMIN && info->si_value.sival_ptr == &tick_mark;
-    return tick_is_perf(signal, info, &tick_mark);
-}
-
-bool tick_is_late(int signal, const siginfo_t *info)
-{
-    return signal == SIGTRAP && ((const struct perf_siginfo *)info)->flags & TICK_PERF_ASYNC;
+        return info->si_value.sival_ptr == &tick_mark;
+    return self && tick_is_event(info, self->sampler.tick_number);
 }

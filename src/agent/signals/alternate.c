@@ -19,11 +19,6 @@ static _Atomic bool is_small, is_useless;
 /* By signal number: the ticks' signals that the program itself wants blocked in its handler. Guarded by signals_lock(). */
 static uint64_t own_bits[NSIG];
 
-static uint64_t tick_bits(void)
-{
-    return 1ull << (SIGTRAP - 1) | 1ull << (signals_timer_signal() - 1);
-}
-
 /* What the kernel's frame of a signal takes, about, and at the least. Not AT_MINSIGSTKSZ: that counts registers which a
  * program has to ask for before it may use them. */
 static size_t frame_bytes(void)
@@ -90,9 +85,9 @@ int alternate_sigaction(int signal, const struct sigaction *wanted, struct sigac
     if (wanted)
         next = *wanted; /* before the lock: the pointer may be bad */
     bool widen = wanted && alternate_is_small() && runs_there(&next);
-    uint64_t own = widen ? mask_of(&next) & tick_bits() : 0;
+    uint64_t own = widen ? mask_of(&next) & signals_tick_bits() : 0;
     if (widen)
-        set_mask(&next, mask_of(&next) | tick_bits());
+        set_mask(&next, mask_of(&next) | signals_tick_bits());
     uint64_t mask = signals_lock();
     int result = real.sigaction(signal, wanted ? &next : NULL, &before);
     uint64_t own_before = own_bits[signal];
@@ -102,7 +97,7 @@ int alternate_sigaction(int signal, const struct sigaction *wanted, struct sigac
     signals_unlock(mask);
     if (result == 0 && old) {
         if (alternate_is_small() && runs_there(&before))
-            set_mask(&before, mask_of(&before) & (~tick_bits() | own_before));
+            set_mask(&before, mask_of(&before) & (~signals_tick_bits() | own_before));
         *old = before;
     }
     return result;
@@ -110,13 +105,13 @@ int alternate_sigaction(int signal, const struct sigaction *wanted, struct sigac
 
 void alternate_begin(void)
 {
-    if (!alternate_is_small() || !signals_timer_signal())
+    if (!alternate_is_small() || !signals_tick())
         return;
     for (int signal = 1; signal < NSIG; signal++) {
         struct sigaction now;
         if (!signals_is_held(signal) && real.sigaction(signal, NULL, &now) == 0 && runs_there(&now)) {
-            uint64_t own = mask_of(&now) & tick_bits();
-            set_mask(&now, mask_of(&now) | tick_bits());
+            uint64_t own = mask_of(&now) & signals_tick_bits();
+            set_mask(&now, mask_of(&now) | signals_tick_bits());
             if (real.sigaction(signal, &now, NULL) == 0)
                 own_bits[signal] = own;
         }

@@ -4,7 +4,7 @@
  * a thread that blocks the sampler's signals cannot be sampled. Nobody who blocks everything means the signals of his
  * own faults. So when a program blocks all of them at once they are left open in the kernel and remembered as blocked:
  * the program is shown its own mask, and a held signal that is *sent* meanwhile is made to wait as it would have. A
- * program that blocks only some of them is taken at its word, but for the timer's: that is the agent's choice, and servers block
+ * program that blocks only some of them is taken at its word, but for the ticks': that is the agent's choice, and servers block
  * all but their faults. */
 #pragma once
 
@@ -15,8 +15,11 @@
 /* What pthread_sigmask() does: 0 or an error number. */
 int mask_change(struct agent_thread *self, int how, const sigset_t *set, sigset_t *old);
 
-/* Whether the program believes this signal to be blocked in this thread while it is not. In handlers. */
-bool mask_hides(const struct agent_thread *self, int signal);
+/* Ticks no longer come by this signal: what the program believes of it becomes true. */
+void mask_show(struct agent_thread *self, int signal);
+
+/* Whether the program believes this signal to be blocked in this thread while it is not. In handlers, with the interrupted mask. */
+bool mask_hides(const struct agent_thread *self, int signal, const sigset_t *blocked);
 
 /* A new thread begins with its creator's mask: what to hand over (`self` may be NULL), and to take over. */
 uint64_t mask_hidden(const struct agent_thread *self);

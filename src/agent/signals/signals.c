@@ -2,6 +2,7 @@
 #include "agent/signals/signals.h"
 #include "agent/signals/alternate.h"
 #include "agent/signals/aside.h"
+#include "agent/signals/mask.h"
 #include "agent/real.h"
 #include "agent/sampling/sampler.h"
 #include "agent/self.h"
@@ -12,7 +13,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
-enum { HELD_COUNT = 6, HELD_TIMER = 5, KERNEL_SET_BYTES = 8 };
+enum { HELD_TRAP = 4, HELD_TICK, HELD_FORMER, HELD_COUNT, KERNEL_SET_BYTES = 8 };
 
 /* The disposition of one signal. Writers hold `dispositions_lock` with all signals blocked and make `sequence` odd while they write;
  * readers, which may be handlers, copy and compare `sequence`. */
@@ -21,7 +22,8 @@ struct disposition {
     struct sigaction action;
 };
 
-static int held_signals[HELD_COUNT] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, 0};
+/* HELD_FORMER: by which ticks came before signals_move_ticks(); 0: none did. */
+static volatile int held_signals[HELD_COUNT] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP};
 static struct disposition dispositions[HELD_COUNT];
 AGENT_FORKED static _Atomic uint32_t dispositions_lock;
 AGENT_FORKED static _Atomic int holding_pid; /* of the process whose signals are held; 0: none */
@@ -35,15 +37,15 @@ static bool is_holding(void)
 static int held_index(int signal)
 {
     for (int i = 0; i < HELD_COUNT; i++)
-        if (held_signals[i] == signal)
+        if (held_signals[i] == signal && signal)
             return i;
     return -1;
 }
 
-/* Ticks come by these: their handler must not be interrupted by anything but its own faults. */
+/* Ticks and steps come by these: their handler must not be interrupted by anything but its own faults. */
 static bool carries_ticks(int index)
 {
-    return index == HELD_TIMER || held_signals[index] == SIGTRAP;
+    return index >= HELD_TRAP;
 }
 
 static bool is_function(const struct sigaction *action)
@@ -225,7 +227,7 @@ void signals_renew(void)
         return;
     uint64_t mask = signals_lock();
     for (int i = 0; i < HELD_COUNT; i++)
-        if (is_held(i))
+        if (held_signals[i] && is_held(i))
             report_kernel(i);
     signals_unlock(mask);
 }
@@ -235,14 +237,33 @@ bool signals_is_held(int signal)
     return held_index(signal) >= 0;
 }
 
-static int choose_timer_signal(void)
+static int other_tick(int signal)
 {
-    for (int signal = SIGRTMAX - 4; signal > SIGRTMIN; signal--) {
-        struct sigaction now;
-        if (real.sigaction(signal, NULL, &now) == 0 && now.sa_handler == SIG_DFL)
-            return signal;
-    }
-    return SIGRTMAX - 4;
+    return signal == SIGURG ? SIGWINCH : SIGURG;
+}
+
+/* SIGURG, which nobody sends unasked; else SIGWINCH, which comes from terminals and would then interrupt poll() and its like. */
+static int choose_tick(void)
+{
+    struct sigaction now;
+    uint64_t blocked = 0;
+    sys_call(SYS_rt_sigprocmask, SIG_BLOCK, NULL, &blocked, KERNEL_SET_BYTES);
+    bool taken = real.sigaction(SIGURG, NULL, &now) == 0 && is_function(&now);
+    return taken || blocked & 1ull << (SIGURG - 1) ? SIGWINCH : SIGURG;
+}
+
+/* Takes one signal; what was set is the program's. Call with the lock held. */
+static bool take_signal(int index)
+{
+    struct sigaction now;
+    if (!held_signals[index])
+        return true;
+    if (real.sigaction(held_signals[index], NULL, &now) != 0)
+        return false;
+    if (now.sa_sigaction == on_signal)
+        return true;
+    write_disposition(index, &now);
+    return report_kernel(index) == 0;
 }
 
 bool signals_start(void)
@@ -250,17 +271,11 @@ bool signals_start(void)
     if (is_holding())
         return signals_held();
     real_need();
-    held_signals[HELD_TIMER] = choose_timer_signal();
+    held_signals[HELD_TICK] = choose_tick();
     bool good = true;
     uint64_t mask = signals_lock();
-    for (int i = 0; i < HELD_COUNT && good; i++) {
-        struct sigaction now;
-        good = real.sigaction(held_signals[i], NULL, &now) == 0;
-        if (good) {
-            write_disposition(i, &now);
-            good = report_kernel(i) == 0;
-        }
-    }
+    for (int i = 0; i < HELD_COUNT && good; i++)
+        good = take_signal(i);
     atomic_store(&holding_pid, good ? (int)sys_call(SYS_getpid) : 0);
     signals_unlock(mask);
     if (good && !(agent_region->config.flags & WIRE_JOINED))
@@ -272,14 +287,23 @@ bool signals_retake(void)
 {
     bool good = true;
     uint64_t mask = signals_lock();
-    for (int i = 0; i < HELD_COUNT && good; i++) {
-        struct sigaction now;
-        good = real.sigaction(held_signals[i], NULL, &now) == 0;
-        if (good && now.sa_sigaction != on_signal) {
-            write_disposition(i, &now);
-            good = report_kernel(i) == 0;
-        }
-    }
+    for (int i = 0; i < HELD_COUNT && good; i++)
+        good = take_signal(i);
+    signals_unlock(mask);
+    return good;
+}
+
+bool signals_move_ticks(const sigset_t *wanted)
+{
+    int former = signals_tick(), next = other_tick(former);
+    if (!sigismember(wanted, former) || sigismember(wanted, next) || held_signals[HELD_FORMER] ||
+        !signals_is_own_process())
+        return false;
+    uint64_t mask = signals_lock();
+    write_disposition(HELD_FORMER, &dispositions[HELD_TICK].action);
+    held_signals[HELD_FORMER] = former;
+    held_signals[HELD_TICK] = next; /* from here on the former is found in its new place */
+    bool good = take_signal(HELD_TICK);
     signals_unlock(mask);
     return good;
 }
@@ -301,14 +325,36 @@ bool signals_is_own_process(void)
 
 bool signals_held(void)
 {
-    /* SIGSEGV matters most: checked every time, the others one after the other */
-    int other = 1 + (int)(atomic_fetch_add_explicit(&next_check, 1, memory_order_relaxed) % (HELD_COUNT - 1));
-    return is_held(0) && is_held(other);
+    /* SIGSEGV matters most, and SIGTRAP where each step is one: checked every time, the others one after the other */
+    int other = 1 + (int)(atomic_fetch_add_explicit(&next_check, 1, memory_order_relaxed) % HELD_TRAP);
+    return is_held(0) && is_held(step_signals() ? HELD_TRAP : other);
 }
 
-int signals_timer_signal(void)
+int signals_tick(void)
 {
-    return held_signals[HELD_TIMER];
+    return held_signals[HELD_TICK];
+}
+
+uint64_t signals_tick_bits(void)
+{
+    uint64_t bits = 0;
+    for (int i = HELD_TRAP; i < HELD_COUNT; i++)
+        bits |= held_signals[i] ? 1ull << (held_signals[i] - 1) : 0;
+    return bits;
+}
+
+void signals_drop_ticks(const struct agent_thread *self)
+{
+    uint64_t ticks = signals_tick_bits();
+    siginfo_t info;
+    struct timespec none = {0};
+    for (int i = HELD_TRAP; i < HELD_COUNT; i++) {
+        int signal = (int)sys_call(SYS_rt_sigtimedwait, &ticks, &info, &none, KERNEL_SET_BYTES);
+        if (signal <= 0)
+            return;
+        if (!sampler_is_tick(&info)) /* the program's: give it back */
+            sys_call(SYS_rt_tgsigqueueinfo, self->pid, self->tid, signal, &info);
+    }
 }
 
 /* Without a system call, in a program that has restricted itself: a fault that happens again while its signal is blocked
@@ -325,6 +371,8 @@ static bool force_default(int signal, const siginfo_t *info, ucontext_t *context
 static void let_default_happen(int signal, siginfo_t *info, ucontext_t *context)
 {
     if (sys_restricted && force_default(signal, info, context))
+        return;
+    if (held_index(signal) >= HELD_TICK) /* whose default is to be ignored */
         return;
     struct sigaction action = {.sa_handler = SIG_DFL};
     real.sigaction(signal, &action, NULL);
@@ -378,7 +426,7 @@ static void pass_on(struct arrival *arrival)
         if (!(disposition.sa_flags & SA_NODEFER))
             mask |= 1ull << (signal - 1);
         if (disposition.sa_flags & SA_ONSTACK && alternate_is_small())
-            mask |= 1ull << (SIGTRAP - 1) | 1ull << (held_signals[HELD_TIMER] - 1);
+            mask |= signals_tick_bits();
         restore_mask(mask);
     }
     arrival->next = disposition.sa_sigaction;
@@ -397,6 +445,13 @@ bool sampler_sigaction(int signal, const struct sigaction *wanted, struct sigact
     }
     /* the child of a vfork shares this memory but has signals of its own */
     bool borrowed = !sys_restricted && !signals_is_own_process();
+    if (wanted && index == HELD_TICK && is_function(&next)) {
+        sigset_t taken;
+        sigemptyset(&taken);
+        sigaddset(&taken, signal);
+        sampler_clear_ticks(&taken);
+        index = held_index(signal);
+    }
     uint64_t mask = signals_lock();
     previous = dispositions[index].action;
     if (wanted && !borrowed) {
@@ -414,18 +469,13 @@ void signals_give_back(struct agent_thread *self)
 {
     if (!is_holding())
         return;
-    uint64_t mask = block_all(), ticks = 1ull << (SIGTRAP - 1) | 1ull << (signals_timer_signal() - 1);
-    siginfo_t info;
-    struct timespec none = {0};
-    for (int i = 0; i < 2; i++) { /* a tick that is pending would kill */
-        int signal = (int)sys_call(SYS_rt_sigtimedwait, &ticks, &info, &none, KERNEL_SET_BYTES);
-        if (signal > 0 && !sampler_is_tick(signal, &info)) /* the program's */
-            sys_call(SYS_rt_tgsigqueueinfo, sys_call(SYS_getpid), sys_call(SYS_gettid), signal, &info);
-    }
+    uint64_t hidden = mask_hidden(self), mask = block_all();
+    signals_drop_ticks(self);
     for (int i = 0; i < HELD_COUNT; i++)
-        real.sigaction(held_signals[i], &dispositions[i].action, NULL);
+        if (held_signals[i])
+            real.sigaction(held_signals[i], &dispositions[i].action, NULL);
     atomic_store(&holding_pid, 0);
-    restore_mask(mask | self->sampler.hidden);
+    restore_mask(mask | hidden);
     self->sampler.hidden = 0;
 }
 

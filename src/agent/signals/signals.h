@@ -1,6 +1,7 @@
 /* agent/signals/signals.h - the signals the sampler holds, and the program's dispositions of them.
  *
- * The kernel calls the agent for SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP and the timer's signal. What is not the agent's own
+ * The kernel calls the agent for SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP (steps by the trap flag) and the signal of ticks: SIGURG or
+ * SIGWINCH, whose default is to be ignored, so that none kills, whatever the program does. What is not the agent's own
  * business goes to the program as if it had been called directly: its handler, on its stack, under its mask; or death by
  * the same signal at the same place. */
 #pragma once
@@ -35,8 +36,16 @@ void signals_renew(void);
 /* Whether the sampler holds this signal, once it holds any. */
 bool signals_is_held(int signal);
 
-/* The signal for timers. */
-int signals_timer_signal(void);
+/* The signal of ticks; 0 before there is one. And with it SIGTRAP and the signal of ticks before they moved, as the kernel's bits. */
+int signals_tick(void);
+uint64_t signals_tick_bits(void);
+
+/* The program wants these signals for a descriptor or a handler: ticks that come by one of them come by another signal from now on. False: they did
+ * not come so, or all that they could come by are wanted. */
+bool signals_move_ticks(const sigset_t *wanted);
+
+/* Takes back ticks of this thread that wait; their signals are blocked. */
+void signals_drop_ticks(const struct agent_thread *self);
 
 /* Before exec: makes ignored what the program ignores; and back. */
 void signals_exec_begin(void);

@@ -44,13 +44,22 @@ struct memo {
 };
 
 struct stack_table {
-    uint32_t last;         /* number given */
+    uint32_t last; /* number given */
+    struct script_thread script;
     uint32_t replacements; /* counts replacements, to spread them */
     struct stack_chains chains;
     struct memo walked;
     struct walk_place places[1 << PLACES_BITS];
     struct memo memos[1 << SETS_BITS][WAYS];
 };
+
+/* All written once, by the thread that loads the interpreter. */
+AGENT_HOT unsigned (*stack_script)(struct agent_thread *self, struct script_thread *thread, struct script_frame *frames,
+                                   bool may_wait);
+uint64_t (*stack_script_array)(struct agent_thread *self, struct script_thread *thread, uint64_t bytes, uint64_t sp,
+                               uint64_t high, bool may_wait);
+uint64_t stack_script_start, stack_script_end;
+void (*stack_script_free)(struct script_thread *thread);
 
 static const uint64_t golden = 0x9e3779b97f4a7c15u;
 
@@ -68,6 +77,8 @@ void stack_forget(struct agent_thread *self)
     if (!table)
         return;
     stack_chains_free(&table->chains);
+    if (table->script.names)
+        stack_script_free(&table->script);
     sys_unmap(table, sizeof *table);
 }
 
@@ -251,9 +262,71 @@ static inline uint64_t stack_end(const struct agent_thread *self, uint64_t sp, b
     return sp >= self->stack_low && sp < self->stack_high ? self->stack_high : 0;
 }
 
-uint32_t stack_number(struct agent_thread *self, const struct unwind_regs *regs, bool pc_is_return, bool may_wait)
+/* The chain with the interpreter's frames in the place of each call of it; how deep it is. Where the native chain was not followed
+ * to the end, what is left of them stands behind it. */
+static unsigned merge(const uint64_t *native, unsigned depth, bool cut, bool pc_is_return,
+                      const struct script_frame *script, unsigned count, uint64_t merged[static WIRE_MAX_FRAMES])
 {
-    uint64_t high = stack_end(self, regs->sp, !may_wait);
+    unsigned used = 0, next = 0;
+    for (unsigned i = 0; i < depth && used < WIRE_MAX_FRAMES; i++) {
+        uint64_t pc = native[i] - (i > 0 || pc_is_return);
+        if (next == count || pc - stack_script_start >= stack_script_end - stack_script_start) {
+            merged[used++] = native[i];
+            continue;
+        }
+        for (bool entry = false; next < count && !entry && used < WIRE_MAX_FRAMES; next++) {
+            merged[used++] = script[next].addr;
+            entry = script[next].entry;
+        }
+    }
+    while (cut && next < count && used < WIRE_MAX_FRAMES)
+        merged[used++] = script[next++].addr;
+    return used;
+}
+
+/* Of a thread in which an interpreter may run: `native` is the number of the chain without it. */
+static __attribute__((noinline)) uint32_t number_with_script(struct agent_thread *self, const struct unwind_regs *regs,
+                                                             uint64_t high, bool pc_is_return, bool may_wait,
+                                                             uint32_t native)
+{
+    struct script_frame script[STACK_SCRIPT_FRAMES];
+    struct stack_table *table = self->stacks;
+    unsigned count = stack_script(self, &table->script, script, may_wait);
+    if (count == 0)
+        return native;
+    uint64_t array = self->block ? stack_script_array(self, &table->script, self->block, regs->sp, high, may_wait) : 0;
+    uint64_t hash = array ^ chain_hash(&(uint64_t){native + (uint64_t)self->stack_base}, 1, true) ^ golden;
+    for (unsigned i = 0; i < count; i++) {
+        hash = (hash ^ (script[i].addr << 1 | script[i].entry)) * golden;
+        hash ^= hash >> 32;
+    }
+    uint32_t number = stack_chains_find(&table->chains, hash);
+    if (number > self->stack_base)
+        return number - self->stack_base;
+    if (table->last == LAST_NUMBER)
+        return native;
+    agent_calls_out(self);
+    uint64_t frames[WIRE_MAX_FRAMES], merged[WIRE_MAX_FRAMES];
+    uint32_t wanted = agent_region->config.max_frames;
+    unsigned max = wanted > 0 && wanted < WIRE_MAX_FRAMES ? wanted : WIRE_MAX_FRAMES;
+    bool cut;
+    unsigned depth = unwind_walk(regs, high, pc_is_return, frames, max, &cut);
+    depth = merge(frames, depth, cut, pc_is_return, script, count, merged);
+    if (array) {
+        depth -= depth == WIRE_MAX_FRAMES;
+        memmove(merged + 1, merged, depth++ * sizeof *merged);
+        merged[0] = array;
+    }
+    number = chain_send(self, table, merged, depth, cut, may_wait);
+    if (number == 0)
+        return native;
+    stack_chains_put(&table->chains, hash, number);
+    return number - self->stack_base;
+}
+
+static inline uint32_t native_number(struct agent_thread *self, const struct unwind_regs *regs, uint64_t high,
+                                     bool pc_is_return, bool may_wait)
+{
     uint64_t epoch = (uint64_t)atomic_load_explicit(&unwind_generation, memory_order_relaxed) << 1 | pc_is_return;
     if (__builtin_expect(self->stacks != NULL, 1)) {
         struct start start = {regs->pc, regs->sp, high, epoch};
@@ -267,4 +340,13 @@ uint32_t stack_number(struct agent_thread *self, const struct unwind_regs *regs,
             return memo->number - self->stack_base;
     }
     return number_by_walk(self, regs, high, epoch, may_wait);
+}
+
+uint32_t stack_number(struct agent_thread *self, const struct unwind_regs *regs, bool pc_is_return, bool may_wait)
+{
+    uint64_t high = stack_end(self, regs->sp, !may_wait);
+    uint32_t number = native_number(self, regs, high, pc_is_return, may_wait);
+    if (__builtin_expect(stack_script != NULL, 0) && number && self->stacks)
+        return number_with_script(self, regs, high, pc_is_return, may_wait, number);
+    return number;
 }

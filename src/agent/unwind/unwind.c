@@ -237,8 +237,24 @@ static enum step step_hook(struct walk *walk)
     return STEP_SAME;
 }
 
+static bool is_near(const struct walk *walk, uint64_t ra, uint64_t other)
+{
+    return ra - other + JIT_REACH < 2u * JIT_REACH && ra - walk->low >= walk->high - walk->low;
+}
+
+/* Code of a module without rules, as V8's builtins, called by code that was compiled at run time: nothing says what is a call there, so
+ * the frame above must be right too. */
+static bool is_in_chain(struct walk *walk, uint64_t fp, uint64_t ra)
+{
+    uint64_t above = load_noted(walk, fp);
+    if (in_module(ra) || above & 7 || above <= fp || !readable(walk, above) || !readable(walk, above + 8))
+        return false;
+    uint64_t next = unwind_arch_strip(load_noted(walk, above + 8));
+    return is_after_call(next) || (is_near(walk, ra, next) && !in_module(next));
+}
+
 /* Code of which nothing is known. Its frame pointer is believed when it points into the stack at a return address: one
- * behind a call in known code, or one near the current address when that is in no module (compiled at run time). */
+ * behind a call in known code, or one in code that was compiled at run time: near the current address, or called by such. */
 static enum step step_frame_pointer(struct walk *walk)
 {
     note_fp(walk);
@@ -248,8 +264,8 @@ static enum step step_frame_pointer(struct walk *walk)
     uint64_t ra = unwind_arch_strip(load_noted(walk, fp + 8));
     if (ra == 0)
         return STEP_END;
-    bool is_near = ra - walk->key + JIT_REACH < 2u * JIT_REACH && ra - walk->low >= walk->high - walk->low;
-    if (!is_after_call(ra) && (!is_near || in_module(ra) || in_module(walk->key)))
+    if (!is_after_call(ra) &&
+        !(in_module(walk->key) ? is_in_chain(walk, fp, ra) : is_near(walk, ra, walk->key) && !in_module(ra)))
         return STEP_CUT;
     load_fp(walk, fp);
     arrive(walk, ra, fp + 16);

@@ -1,8 +1,8 @@
 #include "analysis/facts/claim.h"
 
-#include <math.h>
+#include "analysis/thresholds.h"
 
-const double CLAIM_MOST = 0.999, CLAIM_CERTAIN = 0.99, CLAIM_LIKELY = 0.9, CLAIM_HINT = 0.75;
+#include <math.h>
 
 static const double TWO_SIDED = 1.96, ONE_SIDED = 1.645;
 
@@ -21,11 +21,11 @@ static double null_of(const struct claim *claim)
 double claim_confidence(const struct claim *claim)
 {
     double null = null_of(claim), distance = within(claim->share) - null;
-    if (!(claim->bursts >= CLAIM_BURSTS))
+    if (!(claim->bursts >= thresholds.bursts))
         return 0;
     double z = (claim->below ? -distance : distance) / sqrt(null * (1 - null) / claim->bursts);
     double confidence = 0.5 * erfc(-z / sqrt(2));
-    return confidence < CLAIM_MOST ? confidence : CLAIM_MOST;
+    return fmin(confidence, 1 - thresholds.doubt_least);
 }
 
 static double wilson(double share, double bursts, double z, double side)
@@ -70,15 +70,15 @@ uint64_t claim_needed(const struct claim *claim)
     double min_needed = 1.5 * claim->bursts;
     if (needed < min_needed)
         needed = min_needed;
-    if (needed < 2 * CLAIM_BURSTS)
-        needed = 2 * CLAIM_BURSTS;
+    if (needed < 2 * thresholds.bursts)
+        needed = 2 * thresholds.bursts;
     return claim_rounded(needed < most ? needed : most);
 }
 
 const char *claim_word(double confidence)
 {
-    return confidence >= CLAIM_CERTAIN  ? "certain"
-           : confidence >= CLAIM_LIKELY ? "likely"
-           : confidence >= CLAIM_HINT   ? "a hint"
-                                        : "undecided";
+    return confidence >= 1 - thresholds.doubt_certain  ? "certain"
+           : confidence >= 1 - thresholds.doubt_likely ? "likely"
+           : confidence >= 1 - thresholds.doubt_hint   ? "a hint"
+                                                       : "undecided";
 }

@@ -16,15 +16,8 @@ struct claim {
     bool below;    /* the claim is that the share is smaller than the null's; else that it is larger */
 };
 
-enum { CLAIM_BURSTS = 12 }; /* below this many nothing is claimed, whatever they show */
-
-/* No claim is surer than this: what the test does not know of (a source that errs, a program unlike any other). */
-extern const double CLAIM_MOST; /* 0.999 */
-
-extern const double CLAIM_CERTAIN, CLAIM_LIKELY, CLAIM_HINT; /* 0.99, 0.9, 0.75; below CLAIM_HINT nothing is said */
-
 /* 0 to 1: one less the chance to see this share, or a more extreme one, if the null hypothesis held. 0 with fewer than
- * CLAIM_BURSTS bursts. */
+ * thresholds.bursts of them. */
 double claim_confidence(const struct claim *claim);
 
 /* Bursts with which the claim, or its opposite, would be reached with 95%, if the share is what it seems now: where it is

@@ -7,29 +7,26 @@
  * their shares, and the length of the run.
  *
  * Where threads are more than processors the scheduler makes them take turns, of some milliseconds. Those are not the
- * program's. So bursts are looked at CONCURRENCY_SLICE_NS apart, and turns that are shorter than a few of these are not seen.
+ * program's. So bursts are looked at a sixth of turn_ns apart, and turns that are shorter than a few of these are not seen.
  *
  * Bursts that are further apart than a turn change thread in turns as often as by chance. Use at the same time is shown only
- * by those that are closer than TURN_NS: among turns of that length a pair d apart changes with d / TURN_NS of chance. */
+ * by those that are closer than thresholds.turn_ns: among turns of that length a pair d apart changes with d / turn_ns of chance. */
 #include "analysis/facts/facts_work.h"
 
-enum { MIN_EXPECTED = 6 }; /* changes by chance below which nothing is said */
-static const double CONCURRENT = 0.4;
-
-/* A pair close in time: of threads that take turns of TURN_NS it would change thread with this chance, at most. */
+/* A pair close in time: of threads that take turns of that length it would change thread with this chance, at most. */
 static void note_near(struct looks *looks, const struct flow_access *access)
 {
     uint64_t apart = access->time - looks->time;
-    if (apart >= TURN_NS)
+    if ((double)apart >= thresholds.turn_ns)
         return;
     looks->near_pairs++;
     looks->near_changes += looks->thread != access->thread;
-    looks->near_weight += (double)apart / TURN_NS;
+    looks->near_weight += (double)apart / thresholds.turn_ns;
 }
 
 void concurrency_look(struct looks *looks, const struct flow_access *access)
 {
-    if (looks->thread != FLOW_NONE && access->time < looks->time + CONCURRENCY_SLICE_NS)
+    if (looks->thread != FLOW_NONE && access->time < looks->time + look_ns())
         return;
     if (looks->thread != FLOW_NONE) {
         looks->pairs++;
@@ -126,9 +123,9 @@ static void judge(struct facts_subject *subject, const struct mixing *mixing)
 {
     subject->concurrency = CONCURRENCY_NONE;
     const struct fact_mixing *looks = &mixing->looks;
-    if (subject->using_threads >= 2 && looks->chance >= MIN_EXPECTED)
+    if (subject->using_threads >= 2 && looks->chance >= thresholds.bursts / 2)
         subject->concurrency =
-            looks->changes / looks->chance >= CONCURRENT ? CONCURRENCY_CONCURRENT : CONCURRENCY_DISJOINT;
+            looks->changes / looks->chance >= thresholds.halfway ? CONCURRENCY_CONCURRENT : CONCURRENCY_DISJOINT;
     subject->mixing = *looks;
     double overlap = mixing->nodes_by_chance > 0 ? mixing->nodes / mixing->nodes_by_chance : 0;
     subject->overlap = overlap < 1 ? overlap : 1;

@@ -1,6 +1,7 @@
 /* analysis/facts/facts.c - gathers facts: one pass in order of the file for what judging needs to know beforehand, one in order
  * of time for everything else; then every subject is judged. */
 #include "analysis/facts/facts_second_pass.h"
+#include "analysis/facts/stalls.h"
 #include "analysis/facts/facts_work.h"
 #include "base/progress.h"
 

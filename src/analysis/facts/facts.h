@@ -225,7 +225,8 @@ struct facts {
     } slow_local, slow_remote;
     double remote_time; /* as of a subject, of everything: an estimate from above, since nothing overlaps in it */
     double remote_time_variance; /* of the bursts it is the mean of */
-    uint64_t bursts;             /* independent ones in the trace; of sources without bursts: samples */
+    double time_weight;    /* of which shares of run time are parts: bursts, or all samples' time without bursts */
+    uint64_t bursts;       /* independent ones in the trace; of sources without bursts: samples */
     double remote_penalty; /* what a slow remote access costs more than a slow local one, as a part of the latter */
     bool penalty_measured; /* from latencies; else assumed from the topology's distances */
     bool timed;            /* there are latencies at all; without them remote_time is 0 */

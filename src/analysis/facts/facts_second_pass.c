@@ -1,28 +1,21 @@
 /* analysis/facts/facts_second_pass.c - time lost to remote accesses, and whether nodes keep to parts of an object.
  *
- * Time. Bursts are spread evenly over CPU time, so each burst stands for the same time, however slow its accesses are:
- * what a subject costs is the mean over bursts of its share of the burst's time. A burst's time is the latencies of its
- * timed accesses, as if nothing overlapped, and BETWEEN for each of them. Sources without bursts sample accesses, not
- * time; there it is one sum by the other, each access as often as what it stands for (facts_weight).
+ * Time: stalls.h.
  *
  * Parts. Samples of a subject are put in order of address; neighbours come from the same node by chance as often as the
  * nodes' shares say, and always where each node has its own part. What is above chance is the fact (Cohen's kappa). It
  * needs no page to be sampled twice. A burst counts once a page: accesses in a row agree with themselves. */
 #include "analysis/facts/facts_second_pass.h"
 
+#include "analysis/facts/facts_work.h"
+#include "analysis/facts/stalls.h"
 #include "base/map64.h"
 #include "base/units.h"
 
+#include <math.h>
 #include <string.h>
 
-enum {
-    BETWEEN_NS = 1,     /* an access that hits the first cache, and the work up to the next one */
-    BETWEEN_CYCLES = 3, /* likewise, for latencies in cycles */
-    MEASURED = 100,     /* slow accesses of either kind that make a penalty measured */
-    PLACES = 1 << 15,   /* kept of one subject; of more, a fair choice */
-    PAIRS = 24,         /* below this many neighbours nothing is said */
-    BURST = 64,         /* slow accesses remembered of one burst; the rest counts for time only */
-};
+enum { PLACES = 1 << 15 }; /* kept of one subject; of more, a fair choice */
 
 struct part_access {
     uint64_t addr;
@@ -37,93 +30,26 @@ struct candidate {
     uint32_t last_burst, threads;
 };
 
-struct wait {
-    uint32_t object;
-    int16_t home;
-    double slow, remote;
-};
-
-struct burst_waits {
-    uint32_t number;
-    bool marked; /* its source marks the first access of each */
-    uint64_t last;
-    uint32_t timed, waits;
-    double time;
-    struct wait wait[BURST];
-};
-
 struct again {
     struct facts *facts;
     const struct topology *topology;
-    double between;
-    double weight, squares, products, weights_squared, count; /* over bursts: of weights and of what each lost */
-    bool bursts;                                              /* the source takes them */
-    uint32_t burst_count;
-    struct burst_waits *threads; /* the burst each thread is in */
-    double *slow, *remote;       /* by object */
-    uint32_t *candidate_of;      /* by object, or FLOW_NONE */
+    struct stalls *stalls;
+    double *slow, *remote;  /* by object */
+    uint32_t *candidate_of; /* by object, or FLOW_NONE */
     array_of(struct candidate) candidates;
     uint64_t random;
 };
 
-static double distance_penalty(const struct topology *topology, int from, int home)
+static void visit_stall(void *context, const struct stall *stall)
 {
-    double local = topology_distance(topology, (uint32_t)home, (uint32_t)home);
-    double far = topology_distance(topology, (uint32_t)from, (uint32_t)home);
-    return local > 0 && far > local ? far / local - 1 : 0;
-}
-
-/* What a slow remote access waited (or, on a simulated machine, would have waited) and a local one would not. */
-static double extra_of(const struct again *again, const struct flow_access *access)
-{
-    const struct facts *facts = again->facts;
-    if (facts->penalty_measured)
-        return access->latency * facts->remote_penalty / (1 + facts->remote_penalty);
-    double penalty = distance_penalty(again->topology, access->from, access->home);
-    return again->topology->simulated ? access->latency * penalty : access->latency * penalty / (1 + penalty);
-}
-
-static void end_burst(struct again *again, struct burst_waits *burst)
-{
-    double whole = again->bursts ? burst->time : 1;
-    if (burst->timed == 0 || whole <= 0)
+    struct again *again = context;
+    again->facts->remote_time += stall->remote;
+    if (stall->home >= 0)
+        again->facts->nodes[stall->home].remote_time += stall->remote;
+    if (stall->object == FLOW_NONE)
         return;
-    double weight = again->bursts ? 1 : burst->time, lost = 0;
-    again->weight += weight;
-    for (uint32_t i = 0; i < burst->waits; i++) {
-        const struct wait *wait = &burst->wait[i];
-        again->facts->remote_time += wait->remote / whole;
-        lost += wait->remote / whole;
-        if (wait->home >= 0)
-            again->facts->nodes[wait->home].remote_time += wait->remote / whole;
-        if (wait->object == FLOW_NONE)
-            continue;
-        again->slow[wait->object] += wait->slow / whole;
-        again->remote[wait->object] += wait->remote / whole;
-    }
-    again->squares += lost * lost;
-    again->products += lost * weight;
-    again->weights_squared += weight * weight;
-    again->count++;
-    burst->timed = burst->waits = 0;
-    burst->time = 0;
-}
-
-static void note_time(struct again *again, struct burst_waits *burst, const struct flow_access *access)
-{
-    double weight = facts_weight(again->facts, access);
-    if (!access->has_latency || weight <= 0)
-        return;
-    burst->timed++;
-    burst->time += weight * (access->latency + again->between);
-    if (access->latency <= again->facts->slow_ns)
-        return;
-    double extra = access->remote ? weight * extra_of(again, access) : 0;
-    if (again->topology->simulated)
-        burst->time += extra;
-    if (burst->waits < BURST)
-        burst->wait[burst->waits++] = (struct wait){
-            .object = access->object, .home = access->home, .slow = weight * access->latency, .remote = extra};
+    again->slow[stall->object] += stall->slow;
+    again->remote[stall->object] += stall->remote;
 }
 
 static void note_place(struct again *again, const struct flow_access *access, uint32_t burst)
@@ -151,18 +77,9 @@ static void note_place(struct again *again, const struct flow_access *access, ui
 static void visit(void *context, const struct flow_access *access)
 {
     struct again *again = context;
-    if (access->thread == FLOW_NONE)
-        return;
-    struct burst_waits *burst = &again->threads[access->thread];
-    bool first = access->flags & SAMPLE_FIRST;
-    burst->marked |= first;
-    if (first || !burst->marked || access->time > burst->last + FACTS_BURST_PAUSE) {
-        end_burst(again, burst);
-        burst->number = ++again->burst_count;
-    }
-    burst->last = access->time;
-    note_time(again, burst, access);
-    note_place(again, access, burst->number);
+    uint32_t burst = stalls_note(again->stalls, access, 0);
+    if (burst)
+        note_place(again, access, burst);
 }
 
 /* Within a page in no order: bursts that follow each other in time are of one thread there as long as its turn lasts, and
@@ -181,9 +98,8 @@ static int by_place(const void *left, const void *right)
 /* Neighbours no further apart than this are in one part of an object: a thread's part is rarely smaller. */
 static uint64_t near_of(const struct facts *facts, uint32_t object)
 {
-    enum { LEAST = 16 << 10, PARTS = 2048 };
-    uint64_t part = flow_object_copy(facts->flow, object).size / PARTS;
-    return part > LEAST ? part : LEAST;
+    double part = thresholds.near_part * (double)flow_object_copy(facts->flow, object).size;
+    return (uint64_t)fmax(part, PAGE_UNIT);
 }
 
 enum { ANY, NEAR, IN_PAGE, REACHES };
@@ -264,7 +180,7 @@ static struct fact_parts parts_of(const struct facts *facts, struct candidate *c
     }
     free(nodes);
     /* What happens in one page is better evidence, where there is enough of it. */
-    bool by_page = found.pairs[IN_PAGE] >= PAIRS;
+    bool by_page = (double)found.pairs[IN_PAGE] >= thresholds.bursts;
     parts.bursts = comparisons_of(candidate, by_page);
     parts.pairs = found.pairs[by_page ? IN_PAGE : ANY];
     parts.agree = found.agree[by_page ? IN_PAGE : ANY];
@@ -278,7 +194,7 @@ static struct fact_parts parts_of(const struct facts *facts, struct candidate *c
 
 static double kappa_of(const struct fact_parts *parts)
 {
-    if (parts->pairs < PAIRS || parts->chance > 0.95)
+    if ((double)parts->pairs < thresholds.bursts || parts->chance > (1 - thresholds.part))
         return -1;
     double kappa = ((double)parts->agree / (double)parts->pairs - parts->chance) / (1 - parts->chance);
     return kappa < 0 ? 0 : kappa;
@@ -295,8 +211,8 @@ static void choose_candidates(struct again *again)
         const struct facts_subject *object = &facts->objects.items[i];
         bool has_site = object->site < facts->sites.count;
         const struct facts_subject *subject = has_site ? &facts->sites.items[object->site] : object;
-        if (subject->using_nodes < 2 || subject->totals.remote * 200 < facts->totals.remote ||
-            subject->totals.remote * 1000 < facts->totals.home_known)
+        if (subject->using_nodes < 2 ||
+            (double)subject->totals.remote < thresholds.of_remote / 4 * (double)facts->totals.remote)
             continue;
         uint32_t own = FLOW_NONE, *place = has_site ? &of_site[object->site] : &own;
         if (*place == FLOW_NONE) {
@@ -312,8 +228,9 @@ static void choose_penalty(struct again *again)
 {
     struct facts *facts = again->facts;
     uint32_t nodes = facts->node_count;
-    if (!again->topology->simulated && facts->slow_local.count >= MEASURED && facts->slow_remote.count >= MEASURED &&
-        facts->slow_local.weight > 0 && facts->slow_remote.weight > 0) {
+    if (!again->topology->simulated && (double)facts->slow_local.count >= thresholds.enough &&
+        (double)facts->slow_remote.count >= thresholds.enough && facts->slow_local.weight > 0 &&
+        facts->slow_remote.weight > 0) {
         double local = facts->slow_local.sum / facts->slow_local.weight;
         double far = facts->slow_remote.sum / facts->slow_remote.weight;
         facts->penalty_measured = true;
@@ -324,7 +241,7 @@ static void choose_penalty(struct again *again)
     for (uint32_t from = 0; from < nodes; from++) {
         for (uint32_t home = 0; home < nodes; home++) {
             double samples = from == home ? 0 : facts->weights.matrix[(size_t)from * nodes + home];
-            sum += samples * distance_penalty(again->topology, (int)from, (int)home);
+            sum += samples * stalls_distance_penalty(again->topology, (int)from, (int)home);
             count += samples;
         }
     }
@@ -335,13 +252,14 @@ static void choose_penalty(struct again *again)
 static void hand_out(struct again *again)
 {
     struct facts *facts = again->facts;
-    double weight = again->weight > 0 ? again->weight : 1;
+    const struct stalls_sums sums = stalls_end(again->stalls);
+    double weight = facts->time_weight = sums.weight > 0 ? sums.weight : 1;
     facts->remote_time /= weight;
     /* A ratio of two sums: what each burst lost beside what it would have lost at that ratio. Where all weigh the same it is the
      * variance of the shares; a few heavy ones make it larger. */
     double ratio = facts->remote_time;
-    double off = again->squares - 2 * ratio * again->products + ratio * ratio * again->weights_squared;
-    facts->remote_time_variance = off > 0 ? again->count * off / (weight * weight) : 0;
+    double off = sums.squares - 2 * ratio * sums.products + ratio * ratio * sums.weights_squared;
+    facts->remote_time_variance = off > 0 ? sums.count * off / (weight * weight) : 0;
     for (uint32_t i = 0; i < facts->node_count; i++)
         facts->nodes[i].remote_time /= weight;
     array_each (&facts->sites, struct facts_subject, site)
@@ -371,21 +289,15 @@ static void hand_out(struct again *again)
 int facts_second_pass(struct facts *facts, struct error *err)
 {
     const struct flow *flow = facts->flow;
-    const struct trace_session *session = flow_session(flow);
-    const char *unit = session ? trace_session_get(session, "latency_unit") : NULL;
     struct again again = {.facts = facts, .topology = flow_topology(flow), .random = 1};
-    again.between = unit && strcmp(unit, "cycles") == 0 ? BETWEEN_CYCLES : BETWEEN_NS;
-    again.bursts = session && trace_session_number(session, "burst", 0) > 1;
     facts->timed = facts->totals.latency_count > 0;
     choose_penalty(&again);
-    again.threads = mem_zalloc((flow_thread_count(flow) + 1) * sizeof *again.threads);
+    again.stalls = stalls_new(facts, visit_stall, &again);
     again.slow = mem_zalloc((facts->objects.count + 1) * sizeof *again.slow);
     again.remote = mem_zalloc((facts->objects.count + 1) * sizeof *again.remote);
     again.candidate_of = mem_alloc((facts->objects.count + 1) * sizeof *again.candidate_of);
     choose_candidates(&again);
     int failed = flow_each_access(flow, visit, &again, err);
-    for (uint32_t i = 0; failed == 0 && i < flow_thread_count(flow); i++)
-        end_burst(&again, &again.threads[i]);
     if (failed == 0)
         hand_out(&again);
     array_each (&again.candidates, struct candidate, candidate)
@@ -394,6 +306,6 @@ int facts_second_pass(struct facts *facts, struct error *err)
     free(again.candidate_of);
     free(again.remote);
     free(again.slow);
-    free(again.threads);
+    stalls_free(again.stalls);
     return failed;
 }

@@ -3,9 +3,6 @@
 
 #include "analysis/facts/facts.h"
 
-/* A pause after which accesses are not of one burst, though no first one was marked: it was lost. */
-enum { FACTS_BURST_PAUSE = 10000000 };
-
 /* Fills `separated`, `remote_time` and what goes with them, everywhere in `facts`, whose other fields are complete.
  * facts_make's last step. Negative with `err` when the trace cannot be read. */
 int facts_second_pass(struct facts *facts, struct error *err);

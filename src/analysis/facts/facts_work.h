@@ -5,6 +5,7 @@
 #pragma once
 
 #include "analysis/facts/facts.h"
+#include "analysis/thresholds.h"
 #include "base/map64.h"
 
 struct user_work { /* a fact_user in the making: there may be several for each of very many objects */
@@ -21,8 +22,12 @@ struct user_work { /* a fact_user in the making: there may be several for each o
 };
 
 enum { STRIDES = 8, SLICES = 64, DETAIL_SAMPLES = 64 };
-enum { CONCURRENCY_SLICE_NS = 10000000 }; /* longer than a scheduler's slices, shorter than threads' turns */
-enum { TURN_NS = 60000000 };              /* threads' turns of this length and longer are no use at the same time */
+
+/* Bursts are looked at so far apart: longer than a scheduler's slices, shorter than threads' turns. */
+static inline uint64_t look_ns(void)
+{
+    return (uint64_t)(thresholds.turn_ns / 6);
+}
 
 struct strides {
     int64_t strides[STRIDES];
@@ -35,13 +40,13 @@ struct detail { /* of subjects with DETAIL_SAMPLES samples or more */
     uint32_t samples[SLICES], remote[SLICES];
 };
 
-struct looks {       /* pairs of bursts in order of time, CONCURRENCY_SLICE_NS or more apart */
+struct looks {       /* pairs of bursts in order of time, look_ns() or more apart */
     uint32_t thread; /* of the last one, or FLOW_NONE */
     int16_t node;
     uint64_t time;
     uint32_t pairs, thread_changes, node_changes;
-    uint32_t near_pairs, near_changes; /* of those, less than TURN_NS apart; of threads */
-    double near_weight;                /* sum of their distances as parts of TURN_NS */
+    uint32_t near_pairs, near_changes; /* of those, less than turn_ns apart; of threads */
+    double near_weight;                /* sum of their distances as parts of turn_ns */
 };
 
 struct work {

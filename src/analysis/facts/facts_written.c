@@ -5,13 +5,13 @@
  * that it shares with its neighbours at its ends are skipped. */
 #include "analysis/facts/facts_second_pass.h"
 
+#include "analysis/thresholds.h"
 #include "base/map64.h"
 
 #include <string.h>
 
 enum {
-    LATE = 2,      /* intervals after the initialisation that do not count: a page may be reported one interval late */
-    INTERVALS = 5, /* after the initialisation, at least: else nothing is proved */
+    LATE = 2, /* intervals after the initialisation that do not count: a page may be reported one interval late */
 };
 
 struct written {
@@ -54,7 +54,8 @@ static void judge(const struct written *written, struct facts_subject *subject)
         return;
     if (subject->written_pages)
         subject->proof = PROOF_WRITTEN;
-    else if (written->first_wp != UINT64_MAX && written->last > from + INTERVALS * written->interval)
+    else if (written->first_wp != UINT64_MAX &&
+             (double)written->last > (double)from + thresholds.proof_intervals * (double)written->interval)
         subject->proof = PROOF_READ_ONLY;
 }
 

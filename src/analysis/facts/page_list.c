@@ -2,11 +2,12 @@
 
 #include "base/map64.h"
 #include "base/mem.h"
+#include "base/order.h"
 #include "base/units.h"
 
 #include <string.h>
 
-enum { PAGE_BITS = 44 };
+enum { PAGE_BITS = 44, FEW_USERS = 8 };
 
 #define NO_USER UINT32_MAX
 
@@ -26,6 +27,7 @@ struct gathering {
     struct map64 row_of; /* process << PAGE_BITS | page number */
     array_of(struct open_row) rows;
     array_of(struct chained_user) users;
+    struct map64 user_of; /* row << 32 | thread, of rows with more than a few users */
 };
 
 static struct open_row *row_for(struct gathering *gathering, uint32_t process, uint64_t page)
@@ -43,17 +45,30 @@ static struct open_row *row_for(struct gathering *gathering, uint32_t process, u
     return &gathering->rows.items[*place];
 }
 
+static uint64_t *known_user(struct gathering *gathering, const struct open_row *row, uint32_t thread)
+{
+    uint64_t number = (uint64_t)(row - gathering->rows.items);
+    return map64_insert(&gathering->user_of, number << 32 | thread, NULL);
+}
+
 static struct page_user *user_for(struct gathering *gathering, struct open_row *row, uint32_t thread)
 {
-    for (uint32_t at = row->chain; at != NO_USER; at = gathering->users.items[at].next) {
+    uint64_t *known = row->row.user_count > FEW_USERS ? known_user(gathering, row, thread) : NULL;
+    if (known && *known)
+        return &gathering->users.items[*known - 1].user;
+    for (uint32_t at = known ? NO_USER : row->chain; at != NO_USER; at = gathering->users.items[at].next) {
         if (gathering->users.items[at].user.thread == thread)
             return &gathering->users.items[at].user;
     }
-    uint32_t index = (uint32_t)gathering->users.count;
     array_push(&gathering->users, (struct chained_user){.user = {.thread = thread}, .next = row->chain});
-    row->chain = index;
+    row->chain = (uint32_t)gathering->users.count - 1;
     row->row.user_count++;
-    return &gathering->users.items[index].user;
+    if (known)
+        *known = gathering->users.count;
+    for (uint32_t at = row->row.user_count == FEW_USERS + 1 ? row->chain : NO_USER; at != NO_USER;
+         at = gathering->users.items[at].next)
+        *known_user(gathering, row, gathering->users.items[at].user.thread) = at + 1;
+    return &gathering->users.items[row->chain].user;
 }
 
 static void use(struct gathering *gathering, struct open_row *open, uint32_t thread, const struct page_user *uses,
@@ -142,19 +157,9 @@ static void add_access(void *context, const struct flow_access *access)
     use(gathering, open, access->thread, &uses, access->from);
 }
 
-static int by_address(const void *left, const void *right)
-{
-    const struct page_row *a = &((const struct open_row *)left)->row, *b = &((const struct open_row *)right)->row;
-    if (a->process != b->process)
-        return a->process < b->process ? -1 : 1;
-    return a->page < b->page ? -1 : a->page > b->page;
-}
+ORDER_BY(by_address, struct open_row, ORDER(a->row.process, b->row.process) ?: ORDER(a->row.page, b->row.page))
 
-static int by_thread(const void *left, const void *right)
-{
-    const struct page_user *a = left, *b = right;
-    return a->thread < b->thread ? -1 : a->thread > b->thread;
-}
+ORDER_BY(by_thread, struct page_user, ORDER(a->thread, b->thread))
 
 static void settle(struct page_list *list, struct gathering *gathering)
 {
@@ -180,6 +185,7 @@ struct page_list *page_list_make(const struct flow *flow, struct error *err)
     if (failed == 0)
         settle(list, &gathering);
     map64_free(&gathering.row_of);
+    map64_free(&gathering.user_of);
     array_free(&gathering.rows);
     array_free(&gathering.users);
     if (failed == 0)

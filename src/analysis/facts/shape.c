@@ -7,8 +7,6 @@
 #include "base/units.h"
 #include "analysis/facts/facts_work.h"
 
-enum { MIN_PAIRS = 16, MIN_BURSTS = 4, REGULAR_PART = 10 };
-
 /* The most frequent strides in bounded memory (Misra and Gries): what is more frequent than one in STRIDES + 1 stays. */
 static void note_stride(struct strides *strides, int64_t stride, uint32_t burst)
 {
@@ -42,7 +40,7 @@ static bool is_filled(const struct open_burst *burst, uint32_t object, uint64_t 
         if (other->object == object && other->addr >= low && other->addr < high)
             filled += other->size;
     }
-    return filled * 2 >= high - low;
+    return (double)filled >= thresholds.majority * (double)(high - low);
 }
 
 bool shape_stride(struct open_burst *burst, uint32_t object, const struct flow_access *access, int64_t *stride)
@@ -77,12 +75,12 @@ void shape_finish(struct facts_subject *subject, const struct detail *detail)
     uint64_t near = 0, far = 0;
     uint32_t most_near = 0, most_far = 0;
     int64_t near_stride = 0, far_stride = 0;
-    if (strides->pairs < MIN_PAIRS || strides->bursts < MIN_BURSTS)
+    if (strides->bursts < thresholds.few_bursts)
         return;
     for (unsigned i = 0; i < STRIDES; i++) {
         uint32_t count = strides->counts[i];
         int64_t stride = strides->strides[i];
-        if ((uint64_t)count * REGULAR_PART < strides->pairs)
+        if (count < thresholds.part * strides->pairs)
             continue;
         bool is_near = stride <= CACHE_LINE && stride >= -CACHE_LINE;
         *(is_near ? &near : &far) += count;

@@ -4,21 +4,17 @@
  * Most lines are used by one thread, and most samples of a large array are on lines with one or two of them. So a first
  * pass only marks places of a table of fixed size, chosen by hash, and the second one keeps details of lines whose place saw
  * two threads, a write, and enough samples to judge. Two lines in one place cost memory, not truth. */
+#include "base/order.h"
 #include "base/units.h"
 #include "analysis/facts/facts_work.h"
 
 #include <math.h>
 
 enum {
-    MIN_SAMPLES = 8, /* on a line */
-    MIN_BURSTS = 3,  /* of a thread on it; fewer are strays */
-    SHARE_OF_STRAYS = 50,
     FEWEST_PLACES = 1 << 12,
     MOST_PLACES = 1 << 22,
     WORD = 8,
 };
-static const double CONCURRENT = 0.4; /* changes of thread, as a part of those by chance: see concurrency.c */
-static const double LOG_CHANCE = -4.60517018598; /* 1% */
 
 enum place_flag { PLACE_SEVERAL = 1 << 16, PLACE_WRITTEN = 1 << 17, PLACE_ONE = 1 << 18 };
 enum { PLACE_THREAD = 0xffff, PLACE_COUNT_SHIFT = 24, PLACE_COUNT_MOST = 255 };
@@ -114,7 +110,7 @@ void lines_expect(const struct gathering *gathering, const struct flow_access *a
 
 static bool is_worth_it(uint32_t place)
 {
-    return place & PLACE_SEVERAL && place & PLACE_WRITTEN && place >> PLACE_COUNT_SHIFT >= MIN_SAMPLES;
+    return place & PLACE_SEVERAL && place & PLACE_WRITTEN && place >> PLACE_COUNT_SHIFT >= 2 * thresholds.few_bursts;
 }
 
 static struct line_user *user_at(struct lines *lines, struct line *line, const struct flow_access *access,
@@ -158,7 +154,7 @@ void lines_add(struct gathering *gathering, const struct flow_access *access, ui
     user->last_burst = burst;
     user->bursts++;
     line->bursts++;
-    if (line->thread != FLOW_NONE && access->time < line->time + CONCURRENCY_SLICE_NS)
+    if (line->thread != FLOW_NONE && access->time < line->time + look_ns())
         return;
     line->looks += line->thread != FLOW_NONE;
     line->changes += line->thread != FLOW_NONE && line->thread != access->thread;
@@ -213,7 +209,7 @@ static size_t find_sharers(const struct lines *lines, const struct line *line, s
     }
     size_t kept = 0;
     for (size_t i = 0; i < count; i++) {
-        if (sharers[i].bursts >= MIN_BURSTS && sharers[i].samples * SHARE_OF_STRAYS > samples)
+        if (sharers[i].bursts >= thresholds.few_bursts && sharers[i].samples > thresholds.stray * samples)
             sharers[kept++] = sharers[i];
     }
     return kept;
@@ -225,7 +221,7 @@ static bool is_concurrent(const struct line *line, const struct sharer *sharers,
     for (size_t i = 0; i < count; i++)
         squares += (double)sharers[i].bursts * sharers[i].bursts;
     double expected = line->looks * (1 - squares / (total * total));
-    return expected > 0 && line->changes >= CONCURRENT * expected;
+    return expected > 0 && line->changes >= thresholds.halfway * expected;
 }
 
 static enum verdict judge(const struct line *line, const struct sharer *sharers, size_t count)
@@ -245,7 +241,7 @@ static enum verdict judge(const struct line *line, const struct sharer *sharers,
         }
         uint64_t mine = sharers[i].reads | sharers[i].writes;
         if (sharers[i].writes && !(mine & others) &&
-            log_chance_apart(mine, others, sharers[i].bursts, (double)bursts) <= LOG_CHANCE)
+            log_chance_apart(mine, others, sharers[i].bursts, (double)bursts) <= log(thresholds.doubt_certain))
             verdict = SHARED_FALSELY;
     }
     return verdict;
@@ -279,13 +275,7 @@ struct hot_line {
     enum verdict verdict;
 };
 
-static int hottest_first(const void *left, const void *right)
-{
-    const struct hot_line *a = left, *b = right;
-    if (a->samples != b->samples)
-        return a->samples > b->samples ? -1 : 1;
-    return a->line < b->line ? -1 : a->line > b->line;
-}
+ORDER_BY(hottest_first, struct hot_line, ORDER(b->samples, a->samples) ?: ORDER(a->line, b->line))
 
 static void keep(struct gathering *gathering, const struct hot_line *hot)
 {

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-enum { LOWEST = 40, USUAL = 60, HIGHEST = 150, REACH = 8, CYCLES_A_NS = 3 };
+enum { REACH = 8, CYCLES_A_NS = 3 };
 
 unsigned slow_unit_of(const struct flow *flow)
 {
@@ -29,13 +29,14 @@ void slow_begin(struct gathering *gathering)
 
 uint64_t slow_valley(const uint64_t latencies[SLOW_BUCKETS], unsigned unit)
 {
-    unsigned best = USUAL;
+    const unsigned usual = (unsigned)thresholds.slow_usual;
+    unsigned best = usual;
     uint64_t fewest = UINT64_MAX;
-    for (unsigned at = LOWEST; at <= HIGHEST; at++) {
+    for (unsigned at = usual * 2 / 3; at <= usual * 5 / 2; at++) {
         uint64_t around = 0;
         for (unsigned i = at - REACH; i <= at + REACH; i++)
             around += latencies[i];
-        unsigned off = at > USUAL ? at - USUAL : USUAL - at, best_off = best > USUAL ? best - USUAL : USUAL - best;
+        unsigned off = at > usual ? at - usual : usual - at, best_off = best > usual ? best - usual : usual - best;
         if (around < fewest || (around == fewest && off < best_off)) {
             fewest = around;
             best = at;

@@ -96,7 +96,7 @@ static bool surely_private(const struct gathering *gathering, const struct facts
     if (object->bursts > 1 || object->site == FLOW_NONE)
         return true;
     const struct site_work *site = &gathering->sites[object->site];
-    return site->looked_at ? site->looked_private * 5ul >= site->looked_at * 4ul
+    return site->looked_at ? site->looked_private >= thresholds.mostly * site->looked_at
                            : object->alloc_thread == object->main_user;
 }
 

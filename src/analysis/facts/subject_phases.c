@@ -6,8 +6,7 @@
  * processor: it says nothing of the subject. */
 #include "analysis/facts/facts_work.h"
 
-enum { MIN_SLICES = 4, BURSTS_A_SLICE = 1, LONGEST_PAUSE = 4 /* slices of SLICES */ };
-static const double BEGINS = 0.3, ENDS = 0.15; /* as parts of the hottest slice */
+enum { MIN_SLICES = 4 };
 
 unsigned phases_slice(const struct flow *flow, uint64_t time)
 {
@@ -72,7 +71,7 @@ static double smoothed(const double *level, unsigned count, double *smooth)
 static unsigned pause_at(const double *active, unsigned count, double most, unsigned at)
 {
     unsigned end = at;
-    while (end < count && active[end] < ENDS * most)
+    while (end < count && active[end] < thresholds.hot / 2 * most)
         end++;
     return end - at;
 }
@@ -82,11 +81,11 @@ void phases_finish(const struct gathering *gathering, struct facts_subject *subj
     const struct flow *flow = gathering->flow;
     double level[SLICES] = {0}, smooth[SLICES], all[SLICES] = {0}, active[SLICES];
     unsigned count = SLICES;
-    if (!detail || subject->bursts < 2 * MIN_SLICES) {
+    if (!detail || (double)subject->bursts < thresholds.bursts) {
         push_whole(subject);
         return;
     }
-    while (count > MIN_SLICES && subject->bursts < (uint64_t)count * BURSTS_A_SLICE)
+    while (count > MIN_SLICES && subject->bursts < count)
         count /= 2;
     unsigned width = SLICES / count;
     for (unsigned i = 0; i < SLICES; i++)
@@ -98,12 +97,13 @@ void phases_finish(const struct gathering *gathering, struct facts_subject *subj
     bool hot = false;
     for (unsigned i = 0; i < count; i++) {
         bool empty = level[i] == 0;
-        if (!hot && !empty && smooth[i] >= BEGINS * most) {
+        if (!hot && !empty && smooth[i] >= thresholds.hot * most) {
             hot = true;
             start = i;
-        } else if (hot && smooth[i] < ENDS * most) {
+        } else if (hot && smooth[i] < thresholds.hot / 2 * most) {
             unsigned pause = pause_at(active, count, most_active, i);
-            if (pause && pause * width <= LONGEST_PAUSE && i + pause < count && smooth[i + pause] >= ENDS * most) {
+            if (pause && pause * width <= thresholds.worth_saying * SLICES && i + pause < count &&
+                smooth[i + pause] >= thresholds.hot / 2 * most) {
                 i += pause;
                 continue;
             }

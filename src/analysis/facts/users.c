@@ -1,4 +1,5 @@
 /* analysis/facts/users.c - which threads use a subject, who initialised it, who writes, and whether it is private. */
+#include "base/order.h"
 #include "analysis/facts/facts_work.h"
 
 #include <stdlib.h>
@@ -95,24 +96,17 @@ struct user_work *users_add(struct gathering *gathering, struct work *work, uint
     return user;
 }
 
-static int by_samples(const void *left, const void *right)
-{
-    const struct user_work *a = left, *b = right;
-    if (a->samples != b->samples)
-        return a->samples > b->samples ? -1 : 1;
-    return a->thread < b->thread ? -1 : a->thread > b->thread;
-}
+ORDER_BY(by_samples, struct user_work, ORDER(b->samples, a->samples) ?: ORDER(a->thread, b->thread))
 
 static uint64_t used(const struct user_work *user)
 {
     return user->samples - user->init;
 }
 
-/* Strays: the least users that make up 2% together at most, and each less than a quarter of an equal share (so that none
+/* Strays: the least users that make up 2% together at most, and each less than half of an equal share (so that none
  * of very many equal ones is taken for one); or the only one with a single burst of many: threads that have one each share it. */
 static bool *find_strays(const struct work *work)
 {
-    enum { MANY_BURSTS = 10 };
     size_t count = work->users.count;
     bool *stray = mem_zalloc(count + 1);
     uint64_t samples = 0, bursts = 0, less = 0, singles = 0;
@@ -123,15 +117,15 @@ static bool *find_strays(const struct work *work)
     }
     for (size_t i = 0; i < count; i++) {
         const struct user_work *user = &work->users.items[i];
-        stray[i] = used(user) == 0 ||
-                   (user->use_bursts == 1 && singles == 1 && bursts >= MANY_BURSTS && user->bursts * count < bursts);
+        stray[i] = used(user) == 0 || (user->use_bursts == 1 && singles == 1 && (double)bursts >= thresholds.bursts &&
+                                       user->bursts * count < bursts);
     }
     for (size_t i = count; i-- > 0;) { /* least samples last */
         const struct user_work *user = &work->users.items[i];
         less += used(user);
-        if (less * 50 > samples)
+        if ((double)less > thresholds.stray * (double)samples)
             break;
-        stray[i] |= used(user) * 4 * count < samples;
+        stray[i] |= (double)(used(user) * count) < thresholds.halfway * (double)samples;
     }
     return stray;
 }
@@ -176,8 +170,7 @@ static void judge_sharing(struct facts_subject *subject, const struct work *work
  * a small part. */
 static void find_later_writes(const struct facts_subject *subject, struct work *work)
 {
-    enum { SMALL_PART = 10 };
-    bool early = work->read_seen && work->early_writes * SMALL_PART <= subject->totals.samples;
+    bool early = work->read_seen && work->early_writes <= thresholds.part * (double)subject->totals.samples;
     array_each (&work->users, struct user_work, user) {
         uint64_t initial = early && user->early_writes > user->init ? user->early_writes : user->init;
         user->later_writes = user->writes - initial;
@@ -187,13 +180,14 @@ static void find_later_writes(const struct facts_subject *subject, struct work *
 
 static void judge_use(struct facts_subject *subject, const struct work *work)
 {
-    enum { MOSTLY = 10 };
     uint64_t writes = 0;
     array_each (&work->users, const struct user_work, user) {
         subject->writers += user->later_writes > 0;
         writes += user->later_writes;
     }
-    subject->use = writes == 0 ? USE_READ_ONLY : writes * MOSTLY <= work->later_samples ? USE_READ_MOSTLY : USE_WRITTEN;
+    subject->use = writes == 0                                                       ? USE_READ_ONLY
+                   : (double)writes <= thresholds.part * (double)work->later_samples ? USE_READ_MOSTLY
+                                                                                     : USE_WRITTEN;
 }
 
 static void judge_toucher(const struct gathering *gathering, struct facts_subject *subject, const struct work *work)

@@ -1,10 +1,11 @@
 /* analysis/findings/findings.c - findings and what is undecided, worst first. */
 #include "analysis/findings/findings_internal.h"
 
-#include "analysis/names/sources.h"
 #include "analysis/traffic/traffic.h"
+#include "base/order.h"
 #include "base/strtab.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -31,6 +32,7 @@ static const char *const action_names[ACTIONS][2] = {
     [ACTION_PAD] = {"pad", "give each thread a cache line of its own"},
     [ACTION_OWN_COPY] = {"own-copy", "give each thread its own copy of the variables it shares"},
     [ACTION_SYMMETRIC] = {"symmetric", "spread threads and data evenly over the nodes"},
+    [ACTION_RUNTIME_OPTION] = {"runtime-option", "let the runtime allocate it on the node that uses it"},
 };
 
 const char *pattern_name(enum pattern pattern)
@@ -85,6 +87,20 @@ double placement_loss(const struct facts_subject *subject)
     return subject->remote_time * (1 - subject_bounced(subject));
 }
 
+double distance_loss(const struct findings *findings, double share)
+{
+    const struct facts *facts = findings->facts;
+    double scale = facts->remote_penalty > 0 ? findings->penalty / facts->remote_penalty : 1;
+    return scale * share / (1 + (scale - 1) * facts->remote_time);
+}
+
+double findings_stall(const struct findings *findings, uint32_t object, double share)
+{
+    const struct facts *facts = findings->facts;
+    const struct facts_subject *of = object == FLOW_NONE ? NULL : &facts->objects.items[object];
+    return distance_loss(findings, !of ? share : subject_loaded(facts, of) ? 0 : share * (1 - subject_bounced(of)));
+}
+
 static void add_finding(struct judging *judging, const struct finding *about, const struct verdict *verdict)
 {
     const struct pattern_row *row = judging->rows[verdict->pattern];
@@ -103,7 +119,7 @@ static void add_undecided(struct judging *judging, const struct finding *about, 
     undecided.finding.pattern = verdict->pattern;
     undecided.finding.confidence = verdict->confidence;
     judging->rows[verdict->pattern]->place->fill(judging, &undecided.finding);
-    if (undecided.finding.share_of_remote < findings_bounds.undecided)
+    if (undecided.finding.share_of_remote < thresholds.worth_saying)
         return;
     undecided.finding.lost_time_share = 0;
     undecided.finding.evidence = undecided.finding.gain = "";
@@ -139,26 +155,25 @@ void judge_about(struct judging *judging, const struct finding_place *place, con
             surest = verdict;
         any = true;
     }
-    if (any && surest.confidence >= CLAIM_HINT)
+    if (any && surest.confidence >= 1 - thresholds.doubt_hint)
         add_finding(judging, about, &surest);
     for (unsigned i = 0; i < judging->row_count; i++) {
         const struct pattern_row *row = judging->rows[i];
         if (row->place != place || row->rule == PATTERN_SUREST ||
             (row->rule == PATTERN_ALONE && judging->findings->items.count > before))
             continue;
-        if (holds(judging, i, about, &verdict) && verdict.confidence >= CLAIM_HINT)
+        if (holds(judging, i, about, &verdict) && verdict.confidence >= 1 - thresholds.doubt_hint)
             add_finding(judging, about, &verdict);
     }
     if (any && judging->findings->items.count == before)
         add_undecided(judging, about, &surest);
 }
 
-/* By whole percents of run time, those begun not counted: what costs less, or differs by less, does so by chance. Then by how much
- * is remote. */
+/* By run time, in tenths of a percent as it is printed; then by how much is remote. */
 static int by_weight(const void *left, const void *right)
 {
     const struct finding *a = left, *b = right;
-    int lost_a = (int)(100 * a->lost_time_share), lost_b = (int)(100 * b->lost_time_share);
+    long lost_a = lround(1000 * a->lost_time_share), lost_b = lround(1000 * b->lost_time_share);
     if (lost_a != lost_b)
         return lost_a > lost_b ? -1 : 1;
     if (a->share_of_remote != b->share_of_remote)
@@ -166,12 +181,7 @@ static int by_weight(const void *left, const void *right)
     return a->pattern < b->pattern ? -1 : a->pattern > b->pattern;
 }
 
-static int by_remote(const void *left, const void *right)
-{
-    const struct undecided *a = left, *b = right;
-    uint64_t of_a = a->finding.remote_samples, of_b = b->finding.remote_samples;
-    return of_a > of_b ? -1 : of_a < of_b;
-}
+ORDER_BY(by_remote, struct undecided, ORDER(b->finding.remote_samples, a->finding.remote_samples))
 
 static bool is_on(const struct finding *finding, int node)
 {
@@ -196,22 +206,24 @@ static void put_nodes_behind(struct judging *judging)
             covered += items[k].remote_samples;
             last = k > last ? k : last;
         }
-        if (covered * 2 < node.remote_samples)
+        if ((double)covered < thresholds.majority * (double)node.remote_samples)
             continue;
         memmove(&items[i], &items[i + 1], (last - i) * sizeof *items);
         items[last] = node;
     }
 }
 
-struct findings *findings_make_with(const struct facts *facts, const struct pattern_row *const *rows, unsigned count)
+struct findings *findings_make_with(const struct facts *facts, const struct pattern_row *const *rows, unsigned count,
+                                    double penalty, const char *machine)
 {
     static const struct finding_place *const places[] = {&on_subject, &on_node, &on_thread, &on_process, &on_run};
     struct findings *findings = mem_zalloc(sizeof *findings);
-    struct judging judging = {
-        .findings = findings, .facts = facts, .rows = rows, .row_count = count, .sources = sources_new()};
+    struct judging judging = {.findings = findings, .facts = facts, .rows = rows, .row_count = count};
     findings->facts = facts;
     findings->texts = strtab_new();
     findings->remote_bytes = -1;
+    findings->penalty = penalty;
+    findings->machine = machine ? findings_text(findings, "%s", machine) : NULL;
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
         places[i]->each(&judging);
         array_sort(&findings->items, by_weight); /* what is judged next may name the worst so far */
@@ -226,7 +238,12 @@ struct findings *findings_make_with(const struct facts *facts, const struct patt
 
 struct findings *findings_make(const struct facts *facts)
 {
-    return findings_make_with(facts, pattern_rows, PATTERNS);
+    return findings_make_with(facts, pattern_rows, PATTERNS, facts->remote_penalty, NULL);
+}
+
+struct findings *findings_make_on(const struct facts *facts, double penalty, const char *machine)
+{
+    return findings_make_with(facts, pattern_rows, PATTERNS, penalty, machine);
 }
 
 void findings_free(struct findings *findings)

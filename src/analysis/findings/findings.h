@@ -1,7 +1,7 @@
 /* analysis/findings/findings.h - why memory is remote and what to do about it: patterns judged from facts, worst first.
  *
  * A finding names one pattern on one subject, says how much it matters and how sure it is, gives the change to make and
- * why not the other ones. Judging needs no human and no tuning for a machine: every bound stands in findings_bounds. */
+ * why not the other ones. Judging needs no human and no tuning for a machine: every bound stands in analysis/thresholds.def. */
 #pragma once
 
 #include "analysis/facts/facts.h"
@@ -32,37 +32,9 @@ enum action {
     ACTION_PAD,            /* one cache line a thread */
     ACTION_OWN_COPY,       /* of a stack's variables, in each thread */
     ACTION_SYMMETRIC,      /* threads and data evenly on all nodes */
+    ACTION_RUNTIME_OPTION, /* of the runtime whose heap it is */
     ACTIONS
 };
-
-/* What makes a finding. Shares are parts of 1.0. */
-struct findings_bounds {
-    uint64_t bursts;          /* of a subject, at least */
-    uint64_t samples;         /* remote (or falsely shared) samples of it, at least */
-    double of_remote, of_all; /* its part of all remote samples, of all samples, at least */
-    double remote;            /* remote part of its own samples, at least */
-    double separated;         /* facts' `separated` from which nodes keep to their parts, and below which they do not */
-    double turns;             /* part of chance's changes of thread below which threads take turns */
-    double mostly;            /* part of the samples (or instances) from which something holds of a subject */
-    double mixed;             /* part of the remote samples on mixed pages */
-    double false_sharing;     /* part of the samples on falsely shared lines */
-    double true_sharing;      /* likewise on lines whose bytes threads share */
-    double undecided;      /* part of all remote samples from which a subject without a sure pattern is worth a line */
-    double section_of_all; /* like of_all, for a section: what has no name of its own must matter more */
-    double unbalanced_remote; /* remote part of all samples, at least, before their spread over threads is judged */
-    double one_of_many;       /* part of a site's remote samples from which one object stands for it */
-    double cached_bytes;      /* a subject of this size whose accesses rarely wait is answered by caches */
-    double min_bytes;         /* bytes below which nothing is said of a subject's place */
-    double cached_time;       /* "rarely": part of the program's time */
-    double from_node;         /* a node that makes this part of a node's fair share of traffic takes part in it */
-    double duplicate_writes;  /* part of writes above which copies cost more than they bring */
-    double move_of_turn;      /* part of a thread's turn that moving the pages may take */
-    double move_bytes_ns;     /* bytes moved in a nanosecond, for that */
-    double remote_time;       /* part of the time in remote latency below which NUMA is not the problem */
-    double remote_accesses;   /* likewise of remote accesses, where no latency was measured */
-};
-
-extern const struct findings_bounds findings_bounds;
 
 /* What the memory or the link that is asked for most is asked for, of what it can deliver; bytes a second. */
 struct asked {
@@ -89,6 +61,7 @@ struct finding {
     int node;                            /* of a finding on a node; else -1 */
     uint32_t thread;                     /* of a finding on a thread; else FLOW_NONE */
     uint32_t process;                    /* of a finding on a process; else FLOW_NONE */
+    const char *variable;                /* as the source writes it, for code; "" when not named */
     const char *name; /* left-hand side of the allocating line (`s->basis`), else symbol, else function */
     bool named;       /* the name is one of the source's, which code can use */
     bool by_new;      /* C++ allocates it */
@@ -117,6 +90,7 @@ struct undecided {
 struct findings {
     const struct facts *facts;
     struct strtab *texts;
+    double penalty;                       /* that findings are judged with: the facts' own, or the machine's */
     array_of(struct finding) items;       /* worst first */
     array_of(struct undecided) undecided; /* most remote samples first */
     array_of(
@@ -126,35 +100,47 @@ struct findings {
     bool decided;                     /* false: the interval has the bound in it */
     double remote_time_share, remote_time_bound; /* estimated share of time in remote latency; the bound */
     double remote_time_low, remote_time_high;    /* its interval, at 90% */
-    const char *verdict;                         /* the sentence */
+    const char *verdict;                         /* its sentences */
+    const char *verdict_lines;                   /* likewise, each on a line of its own; NULL: one sentence */
     const char *machine;                         /* on whose model it is judged; NULL: none is known */
     enum matters matters;    /* the placement of memory; with a bandwidth that is not known nothing is harmless */
     struct traffic *traffic; /* of the recording; NULL where it has none */
     double
         remote_bytes; /* of the bytes from memory, the share from other nodes than the thread's; negative: not known */
-    double bytes, bytes_low, bytes_high; /* between caches and memory, a second; 0 without `traffic` */
-    const char *grade;                   /* of `asked`: "under", "near", "over"; NULL: not known */
+    double remote_bytes_low, remote_bytes_high; /* of that share */
+    double bytes, bytes_low, bytes_high;        /* between caches and memory, a second; 0 without `traffic` */
+    const char *grade;                          /* of `asked`: "under", "near", "over"; NULL: not known */
     const char *
         bottleneck; /* "memory of node 0", "link from node 1 to node 0", "latency of remote memory"; NULL: none is known */
     struct asked asked;
-    struct asked then;   /* under another placement: ... */
+    struct asked then;        /* under another placement: ... */
+    struct asked on_all_cpus; /* with a thread on each of the machine's CPUs, each like those that it has */
+    const char *all_cpus_grade;
     const char *against; /* "first-touch-by-users", "interleave", or "advice": as all findings advise; NULL: none */
 };
 
 struct findings *findings_make(const struct facts *facts);
+
+/* Likewise, with what findings cost at a machine's latencies: a remote access that misses the caches takes 1 + penalty times as long as a
+ * local one there. */
+struct findings *findings_make_on(const struct facts *facts, double penalty, const char *machine);
 void findings_free(struct findings *findings);
 
 /* What remote memory costs, as remote_time_low and remote_time_high, if there were so many bursts like these. */
 void findings_cost_interval(const struct findings *findings, double bursts, double *low, double *high);
 
+/* What placement can change of the share of run time that accesses to an object (or to none: FLOW_NONE) wait for remote memory, at the
+ * latencies that findings are judged with. Of everything it is what remote memory costs. */
+double findings_stall(const struct findings *findings, uint32_t object, double share);
+
 /* The command that records `factor` times as many bursts; "" when it is not known how this was recorded. */
 const char *findings_record_more(struct findings *findings, double factor);
 
-/* A share that something costs at most, in percent as it is printed, with one digit: a bound is never 0.0. */
-static inline double findings_at_most(double share)
-{
-    return share < 0.001 ? 0.1 : 100 * share;
-}
+/* The recording's command as one types it; "./app ..." where there is none or it is too long for a line. */
+const char *findings_app(const struct findings *findings);
+
+/* The verdict's first sentence, without the full stop. */
+const char *findings_first_line(struct findings *findings);
 
 /* A text that lives as long as the findings. */
 const char *findings_text(struct findings *findings, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -3,7 +3,10 @@
 
 #include "analysis/findings/findings_internal.h"
 
-enum language { LANGUAGE_C, LANGUAGE_CXX, LANGUAGE_FORTRAN, LANGUAGE_OTHER };
+enum language { LANGUAGE_C, LANGUAGE_CXX, LANGUAGE_FORTRAN, LANGUAGE_PYTHON, LANGUAGE_OTHER };
+
+/* Who starts the program's threads: code for one of them is no use in a program of another. */
+enum threads { THREADS_OWN, THREADS_OPENMP, THREADS_TBB };
 
 struct consult {
     struct judging *judging;
@@ -17,8 +20,12 @@ struct consult {
     double writes;                       /* percent */
     int home, user;                      /* the kernel's numbers of its home node and of the node it is used from */
     uint32_t nodes;
+    int pin; /* the kernel's number of the node that threads are to run on */
     enum language language;
+    enum threads threads;
     bool is_static, is_stack;
+    bool parts;        /* each thread uses its own part of it */
+    bool is_runtime;   /* a runtime's heap: no line of the program allocates or touches it first */
     bool is_container; /* of C++: what allocates is inside it, it is no pointer */
     bool
         whole; /* most of the remote traffic is this finding's, and it is no small thing: all of the program may change */
@@ -64,17 +71,29 @@ static inline bool is_c(const struct consult *it)
     return it->language == LANGUAGE_C || it->language == LANGUAGE_CXX;
 }
 
-const char *code_near(struct consult *it);
-const char *code_own_memory(struct consult *it);
-const char *code_migrate(struct consult *it);
-const char *code_touch(struct consult *it);
-const char *code_duplicate(struct consult *it);
-const char *code_interleave(struct consult *it);
-const char *code_own_copy(struct consult *it);
-const char *code_interleave_all(struct consult *it);
-const char *code_pin(struct consult *it);
-const char *code_pin_thread(struct consult *it, int node);
-const char *code_allocator(struct consult *it);
-const char *code_prove(struct consult *it); /* the run that shows which pages are written */
-const char *code_arena(struct consult *it);
-const char *code_pad(struct consult *it);
+/* Everything that advice prints as code, so that a test compiles all of it. */
+#define CODE_LIST(X)                                                                                                   \
+    X(near)                                                                                                            \
+    X(own_memory)                                                                                                      \
+    X(touch)                                                                                                           \
+    X(migrate)                                                                                                         \
+    X(migrate_all)                                                                                                     \
+    X(duplicate)                                                                                                       \
+    X(interleave)                                                                                                      \
+    X(interleave_all)                                                                                                  \
+    X(spread)                                                                                                          \
+    X(own_copy)                                                                                                        \
+    X(pin)                                                                                                             \
+    X(pin_thread)                                                                                                      \
+    X(pin_all)                                                                                                         \
+    X(pin_processes)                                                                                                   \
+    X(pin_evenly)                                                                                                      \
+    X(allocator)                                                                                                       \
+    X(arena)                                                                                                           \
+    X(pad)                                                                                                             \
+    X(java)                                                                                                            \
+    X(runtime)                                                                                                         \
+    X(prove) /* the run that shows which pages are written */
+#define CODE(name) const char *code_##name(struct consult *it);
+CODE_LIST(CODE)
+#undef CODE

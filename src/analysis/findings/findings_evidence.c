@@ -57,13 +57,13 @@ const char *written_how(struct consult *it)
 const char *gain_assumed(struct consult *it)
 {
     const struct facts *facts = it->facts;
-    return facts->penalty_measured
-               ? text(it, "past the caches, remote takes %.2f times as long as local, as measured",
-                      1 + facts->remote_penalty)
-               : text(it,
-                      "past the caches, remote takes %.1f times as long as local, estimated from the distances "
-                      "of the %snodes",
-                      1 + facts->remote_penalty, flow_topology(facts->flow)->simulated ? "simulated " : "");
+    if (it->findings->machine)
+        return text(it, "past the caches, remote takes %.1f times as long as local on %s", 1 + it->findings->penalty,
+                    it->findings->machine);
+    return text(it, "past the caches, remote takes %.1f times as long as local, %s", 1 + facts->remote_penalty,
+                facts->penalty_measured                 ? "as measured"
+                : flow_topology(facts->flow)->simulated ? "estimated from the distances of the simulated nodes"
+                                                        : "estimated from the distances of the nodes");
 }
 
 const char *gain_known(struct consult *it, const char *known)
@@ -79,6 +79,6 @@ const char *gain_known(struct consult *it, const char *known)
 const char *gain_local(struct consult *it)
 {
     return gain_known(
-        it, text(it, "At most %.1f%% of run time, if all its accesses become local (%s; no stall overlaps with work).",
+        it, text(it, "%.1f%% of run time, if all its accesses become local (%s; no stall overlaps with work).",
                  100 * it->finding->lost_time_share, gain_assumed(it)));
 }

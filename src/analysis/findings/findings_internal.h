@@ -3,6 +3,7 @@
 
 #include "analysis/facts/claim.h"
 #include "analysis/findings/findings.h"
+#include "analysis/thresholds.h"
 
 #include <stdarg.h>
 
@@ -10,7 +11,6 @@ struct accesses;
 struct balance;
 struct consult;
 struct latency;
-struct sources;
 
 /* What is said of a subject, as sure as the weakest of the claims it rests on. */
 struct verdict {
@@ -34,7 +34,6 @@ struct judging {
     const struct facts *facts;
     const struct pattern_row *const *rows; /* PATTERNS of them, but for tests */
     unsigned row_count;
-    struct sources *sources;
     struct accesses *accesses;
     struct latency *latency;
     struct balance *balance;
@@ -82,7 +81,8 @@ extern const struct pattern_row *const pattern_rows[PATTERNS];
 
 /* findings.c. Adds what is found on it, or that it is undecided; all findings of these patterns. */
 void judge_about(struct judging *judging, const struct finding_place *place, const struct finding *about);
-struct findings *findings_make_with(const struct facts *facts, const struct pattern_row *const *rows, unsigned count);
+struct findings *findings_make_with(const struct facts *facts, const struct pattern_row *const *rows, unsigned count,
+                                    double penalty, const char *machine);
 
 /* findings_locals.c. Whether it is a thread-local variable; judges all of these. */
 bool subject_thread_local(const struct facts *facts, const struct facts_subject *subject);
@@ -139,6 +139,9 @@ bool placement_may_matter(const struct facts *facts, const struct facts_subject 
 
 /* Small and rarely slow: caches answer, so it costs nothing that its page is far. */
 bool subject_cached(const struct facts *facts, const struct facts_subject *subject);
+
+/* A share of the time that distance costs, by the penalty that findings are judged with. */
+double distance_loss(const struct findings *findings, double share);
 
 /* Time that placement could win. Lines that threads write in turn are slow whatever their home node is. */
 double placement_loss(const struct facts_subject *subject);

@@ -1,4 +1,4 @@
-/* analysis/findings/findings_judge.c - what patterns are judged by: bounds, what matters of a subject, and claims.
+/* analysis/findings/findings_judge.c - what patterns are judged by: what matters of a subject, and claims.
  *
  * No pattern is what remains when the others do not hold: each rests on claims of its own (claim.h), whose null hypotheses
  * stand beside them, and is as sure as the weakest of these. The pattern that is surest is the subject's, if it is sure
@@ -9,38 +9,10 @@
 #include <math.h>
 #include <string.h>
 
-const struct findings_bounds findings_bounds = {
-    .bursts = CLAIM_BURSTS,
-    .samples = 32,
-    .of_remote = 0.02,
-    .of_all = 0.01,
-    .remote = 0.2,
-    .separated = 0.5,
-    .turns = 0.6,
-    .mostly = 0.85,
-    .mixed = 0.5,
-    .false_sharing = 0.25,
-    .true_sharing = 0.25,
-    .undecided = 0.05,
-    .section_of_all = 0.10,
-    .unbalanced_remote = 0.10,
-    .one_of_many = 0.8,
-    .cached_bytes = 64 << 10,
-    .min_bytes = 4096,
-    .cached_time = 0.005,
-    .from_node = 0.4,
-    .duplicate_writes = 0.1,
-    .move_of_turn = 0.1,
-    .move_bytes_ns = 1.0,
-    .remote_time = 0.05,
-    .remote_accesses = 0.05,
-};
-
 bool subject_private(const struct facts_subject *subject)
 {
     return subject->sharing == SHARING_THREAD ||
-           (subject->instances > 1 &&
-            part_of(subject->private_instances, subject->instances) >= findings_bounds.mostly);
+           (subject->instances > 1 && part_of(subject->private_instances, subject->instances) >= thresholds.mostly);
 }
 
 double subject_bounced(const struct facts_subject *subject)
@@ -78,12 +50,12 @@ uint64_t subject_bytes(const struct facts *facts, const struct facts_subject *su
  * owner. */
 bool subject_cached(const struct facts *facts, const struct facts_subject *subject)
 {
-    if (!facts->timed || subject->slow_time >= findings_bounds.cached_time)
+    if (!facts->timed || subject->slow_time >= thresholds.cached_time)
         return false;
     uint64_t bytes = subject_kind(facts, subject) == OBJECT_STACK && subject->instances
                          ? subject->pages * PAGE_UNIT / subject->instances
                          : subject_bytes(facts, subject, subject->instances > 1);
-    return (double)bytes <= findings_bounds.cached_bytes;
+    return (double)bytes <= thresholds.cached_bytes;
 }
 
 /* Stacks of threads that keep to their own: no sharing, whatever they are summed up to. Their home node is not
@@ -91,13 +63,13 @@ bool subject_cached(const struct facts *facts, const struct facts_subject *subje
 static bool is_own_stacks(const struct facts *facts, const struct facts_subject *subject)
 {
     return subject_kind(facts, subject) == OBJECT_STACK &&
-           part_of(subject->strangers, subject->totals.samples) < 1 - findings_bounds.mostly;
+           part_of(subject->strangers, subject->totals.samples) < 1 - thresholds.mostly;
 }
 
 static bool is_shared_line(const struct facts *facts, const struct facts_subject *subject)
 {
-    return subject_bounced(subject) >= 0.5 &&
-           (double)subject_bytes(facts, subject, subject->instances > 1) <= findings_bounds.cached_bytes;
+    return subject_bounced(subject) >= thresholds.majority &&
+           (double)subject_bytes(facts, subject, subject->instances > 1) <= thresholds.cached_bytes;
 }
 
 /* The pages of variables without symbols, mostly a library's own (malloc's state, stdio). The loader laid them on the node
@@ -106,7 +78,7 @@ static bool is_shared_line(const struct facts *facts, const struct facts_subject
 static bool is_loaders(const struct facts *facts, const struct facts_subject *subject)
 {
     return subject_kind(facts, subject) == OBJECT_SECTION &&
-           (double)subject_bytes(facts, subject, false) <= findings_bounds.cached_bytes;
+           (double)subject_bytes(facts, subject, false) <= thresholds.cached_bytes;
 }
 
 /* Variables and tables of the system's libraries. */
@@ -132,22 +104,19 @@ bool subject_loaded(const struct facts *facts, const struct facts_subject *subje
  * elsewhere, and no page is moved for them. */
 static bool is_not_to_place(const struct facts *facts, const struct facts_subject *subject)
 {
-    return is_of_system(facts, subject) ||
-           (double)subject_bytes(facts, subject, subject->instances > 1) < findings_bounds.min_bytes;
+    return is_of_system(facts, subject) || (double)subject_bytes(facts, subject, subject->instances > 1) < PAGE_UNIT;
 }
 
 /* Whether so many of its samples are enough of all. */
 static bool subject_part_matters(const struct facts *facts, const struct facts_subject *subject, uint64_t samples)
 {
-    double of_all =
-        subject_kind(facts, subject) == OBJECT_SECTION ? findings_bounds.section_of_all : findings_bounds.of_all;
+    double of_all = subject_kind(facts, subject) == OBJECT_SECTION ? thresholds.part : thresholds.of_all;
     return part_of(samples, facts->totals.samples) >= of_all;
 }
 
 bool subject_matters(const struct facts *facts, const struct facts_subject *subject, uint64_t samples)
 {
-    return samples >= findings_bounds.samples && subject->bursts >= findings_bounds.bursts &&
-           subject_part_matters(facts, subject, samples);
+    return (double)subject->bursts >= thresholds.bursts && subject_part_matters(facts, subject, samples);
 }
 
 /* --- claims: what each pattern rests on --- */
@@ -163,7 +132,7 @@ void verdict_claim(struct verdict *verdict, struct claim claim)
     verdict->claims++;
     if (confidence < verdict->confidence)
         verdict->confidence = confidence;
-    if (confidence >= CLAIM_LIKELY)
+    if (confidence >= 1 - thresholds.doubt_likely)
         return;
     /* Seen from all bursts: a claim may have only a part of them to go by. */
     uint64_t needed = claim_needed(&claim);
@@ -182,7 +151,7 @@ uint64_t verdict_needed(const struct verdict *verdict, uint64_t bursts)
 void claim_remote(struct verdict *verdict, const struct facts_subject *subject)
 {
     verdict_claim(verdict, (struct claim){.share = part_of(subject->totals.remote, subject->totals.home_known),
-                                          .null = findings_bounds.remote / 2,
+                                          .null = thresholds.remote / 2,
                                           .bursts = (double)subject->bursts});
 }
 
@@ -197,28 +166,29 @@ double use_of_one(const struct facts_subject *subject, bool node)
     return part_of(one, all);
 }
 
-/* H0: a third or more of its use is by others than its main user: another thread; where threads of one node share it,
- * another node. Of a site: of a third of its instances. */
+/* H0: half or more of its use is by others than its main user: another thread; where threads of one node share it,
+ * another node. Of a site: of half of its instances. */
 void claim_one_user(struct verdict *verdict, const struct facts_subject *subject)
 {
     double share = subject->instances > 1 && subject->sharing != SHARING_THREAD
                        ? part_of(subject->private_instances, subject->instances)
                        : use_of_one(subject, subject->sharing == SHARING_NODE);
-    verdict_claim(verdict, (struct claim){.share = share, .null = 2.0 / 3, .bursts = (double)subject->bursts});
+    verdict_claim(verdict,
+                  (struct claim){.share = share, .null = thresholds.majority, .bursts = (double)subject->bursts});
 }
 
 /* H0: one node makes 90% of its use or more. */
 void claim_shared(struct verdict *verdict, const struct facts_subject *subject)
 {
     verdict_claim(verdict, (struct claim){.share = use_of_one(subject, true),
-                                          .null = 0.9,
+                                          .null = 1 - thresholds.part,
                                           .bursts = (double)subject->bursts,
                                           .below = true});
 }
 
 double parts_halfway(const struct fact_parts *parts)
 {
-    return parts->chance + findings_bounds.separated * (1 - parts->chance);
+    return parts->chance + thresholds.halfway * (1 - parts->chance);
 }
 
 /* H0: neighbours in one part of it are of one node halfway between chance and always, or oftener; those that may be across
@@ -247,7 +217,7 @@ void claim_same_time(struct verdict *verdict, const struct fact_mixing *mixing)
 void claim_pages_mixed(struct verdict *verdict, const struct facts_subject *subject, bool mixed)
 {
     verdict_claim(verdict, (struct claim){.share = part_of(subject->mixed_remote, subject->totals.remote),
-                                          .null = findings_bounds.mixed,
+                                          .null = thresholds.majority,
                                           .bursts = (double)subject->bursts *
                                                     part_of(subject->totals.remote, subject->totals.samples),
                                           .below = !mixed});
@@ -257,8 +227,8 @@ bool placement_may_matter(const struct facts *facts, const struct facts_subject 
 {
     const struct flow_totals *totals = &subject->totals;
     return facts->node_count > 1 && subject_part_matters(facts, subject, totals->remote) &&
-           part_of(totals->remote, totals->home_known) >= findings_bounds.remote &&
-           facts_part_of_remote(facts, totals->remote, subject->remote_weight) >= findings_bounds.of_remote &&
+           part_of(totals->remote, totals->home_known) >= thresholds.remote &&
+           facts_part_of_remote(facts, totals->remote, subject->remote_weight) >= thresholds.of_remote &&
            !subject_cached(facts, subject) && !is_shared_line(facts, subject) && !is_own_stacks(facts, subject) &&
            !is_loaders(facts, subject) && !is_not_to_place(facts, subject);
 }

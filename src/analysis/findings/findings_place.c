@@ -2,7 +2,6 @@
  * the words of the source, its samples and its time. */
 #include "analysis/facts/accesses.h"
 #include "analysis/findings/findings_internal.h"
-#include "analysis/names/sources.h"
 #include "analysis/problems/balance.h"
 #include "analysis/problems/latency.h"
 
@@ -33,11 +32,16 @@ void judging_end(struct judging *judging)
     latency_free(judging->latency);
     balance_free(judging->balance);
     accesses_free(judging->accesses);
-    sources_free(judging->sources);
 }
 
-static const struct finding nothing = {
-    .node = -1, .thread = FLOW_NONE, .process = FLOW_NONE, .name = "", .via = "", .function = "", .file = ""};
+static const struct finding nothing = {.node = -1,
+                                       .thread = FLOW_NONE,
+                                       .process = FLOW_NONE,
+                                       .name = "",
+                                       .variable = "",
+                                       .via = "",
+                                       .function = "",
+                                       .file = ""};
 
 /* --- subjects --- */
 
@@ -55,8 +59,7 @@ static void judge_site(struct judging *judging, const struct facts_subject *site
     const struct facts *facts = judging->facts;
     const struct facts_subject *hottest =
         site->object < facts->objects.count ? &facts->objects.items[site->object] : site;
-    bool of_all =
-        site->instances > 1 && part_of(hottest->totals.remote, site->totals.remote) < findings_bounds.one_of_many;
+    bool of_all = site->instances > 1 && part_of(hottest->totals.remote, site->totals.remote) < thresholds.mostly;
     judge_subject(judging, of_all ? site : hottest, of_all);
 }
 
@@ -79,22 +82,19 @@ static void name_subject(struct judging *judging, struct finding *finding)
     const struct facts_subject *subject = finding->subject;
     const struct flow_object *object = flow_object(flow, subject->object);
     const struct flow_site *site = subject->site != FLOW_NONE ? flow_site(flow, subject->site) : NULL;
-    char name[SOURCE_NAME_MAX];
     finding->via = site ? site->via : "";
     finding->by_new = object && (object->alloc_fn == ALLOC_NEW || object->alloc_fn == ALLOC_NEW_ARRAY);
     finding->function = site ? site->function : "";
     finding->file = site ? site->file : object ? object->file : "";
     finding->line = site ? site->line : object ? object->line : 0;
-    const struct flow_process *process = flow_process(flow, subject->process);
-    const char *module = process ? process->exe : "";
     finding->named = true;
-    if (site && finding->line &&
-        sources_name(judging->sources, finding->file, finding->line, (struct source_twin){site->twin, site->twins},
-                     module, name)) {
-        finding->name = findings_text(findings, "%s", name);
+    if (site && *site->variable) {
+        finding->name = site->name;
+        finding->variable = site->variable;
         return;
     }
     finding->named = object && object->kind == OBJECT_STATIC;
+    finding->variable = finding->named ? object->name : "";
     const struct flow_thread *owner = object && object->kind == OBJECT_STACK && object->alloc_thread != FLOW_NONE
                                           ? flow_thread(flow, object->alloc_thread)
                                           : NULL;
@@ -105,7 +105,7 @@ static void name_subject(struct judging *judging, struct finding *finding)
     else if (object && object->kind == OBJECT_FILE && !finding->is_site)
         finding->name = object->name;
     else
-        finding->name = *site->function ? site->function : site->label;
+        finding->name = site->name;
 }
 
 static void fill_subject(struct judging *judging, struct finding *finding)
@@ -113,7 +113,7 @@ static void fill_subject(struct judging *judging, struct finding *finding)
     const struct facts_subject *subject = finding->subject;
     finding->remote_samples = subject->totals.remote;
     finding->share_of_remote = facts_part_of_remote(judging->facts, subject->totals.remote, subject->remote_weight);
-    finding->lost_time_share = placement_loss(subject);
+    finding->lost_time_share = distance_loss(judging->findings, placement_loss(subject));
     finding->bursts = subject->bursts;
     name_subject(judging, finding);
 }
@@ -138,7 +138,7 @@ static void fill_node(struct judging *judging, struct finding *finding)
 {
     const struct facts_node *node = &judging->facts->nodes[finding->node];
     finding->name = findings_text(judging->findings, "node %d", node_number(judging->facts, finding->node));
-    finding->lost_time_share = node->remote_time;
+    finding->lost_time_share = distance_loss(judging->findings, node->remote_time);
     fill_counts(judging->facts, finding, node->remote, node->remote_weight);
 }
 
@@ -175,7 +175,7 @@ static void fill_process(struct judging *judging, struct finding *finding)
     array_each (&facts->objects, const struct facts_subject, object) {
         bool own = object->totals.samples && object->process == finding->process;
         weight += own ? object->remote_weight : 0;
-        finding->lost_time_share += own ? object->remote_time : 0;
+        finding->lost_time_share += own ? distance_loss(judging->findings, object->remote_time) : 0;
     }
     finding->name = findings_text(judging->findings, "process %u", process->pid);
     fill_counts(facts, finding, process->totals.remote, weight);
@@ -189,7 +189,7 @@ static void judge_run(struct judging *judging)
 static void fill_run(struct judging *judging, struct finding *finding)
 {
     finding->name = "the run";
-    finding->lost_time_share = judging->facts->remote_time;
+    finding->lost_time_share = distance_loss(judging->findings, judging->facts->remote_time);
     fill_counts(judging->facts, finding, judging->facts->totals.remote, judging->facts->weights.remote);
 }
 

@@ -3,9 +3,6 @@
 #include "analysis/findings/findings_internal.h"
 #include "base/map64.h"
 
-/* Those that use it less than this part of an equal share do not count. */
-enum { STRAY = 4 };
-
 static uint32_t min_cpus(const struct topology *topology)
 {
     uint32_t fewest = UINT32_MAX;
@@ -22,7 +19,8 @@ struct by_process subject_by_process(const struct facts *facts, const struct fac
     struct map64 threads = {0};
     array_each (&subject->users, const struct fact_user, user) {
         const struct flow_thread *thread = flow_thread(facts->flow, user->thread);
-        if (!thread || user->samples * STRAY * subject->users.count < subject->totals.samples)
+        if (!thread ||
+            (double)(user->samples * subject->users.count) < thresholds.halfway * (double)subject->totals.samples)
             continue;
         bool is_new;
         uint64_t *count = map64_insert(&threads, thread->process, &is_new);

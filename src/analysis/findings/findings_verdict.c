@@ -7,15 +7,14 @@
  * that: by how threads were scheduled, and by what else used the caches. What that makes is added to both sides. Hardware samples of
  * different periods are worth fewer that weigh the same: what the others may not have seen widens both sides, too. */
 #include "analysis/findings/findings_internal.h"
+#include "base/text.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const double SIDE = 1.645; /* 95% on each side */
 static const double UNSEEN = 3;   /* the rule of three */
-static const double RUNS = 0.5;   /* of the cost, from run to run: docs/performance.md */
-
-static const double NEXT_TO_NOTHING = 0.01; /* of the accesses are remote */
 
 enum { COMMAND_MAX = 60 };
 
@@ -41,7 +40,7 @@ void findings_cost_interval(const struct findings *findings, double bursts, doub
     const struct facts *facts = findings->facts;
     double mean = findings->remote_time_share;
     double part = facts->remote_time > 0 ? mean / facts->remote_time : 1; /* without lines that threads write in turn */
-    double side = hypot(SIDE * part * sqrt(facts->remote_time_variance / bursts), RUNS * mean);
+    double side = hypot(SIDE * part * sqrt(facts->remote_time_variance / bursts), thresholds.run_to_run * mean);
     double unseen = UNSEEN * most_of_a_burst(facts) / facts_bursts_worth(facts, bursts);
     *high = fmin(mean + side + unseen, 1);
     *low = fmax(mean - side - (unseen - UNSEEN * most_of_a_burst(facts) / bursts), 0);
@@ -55,7 +54,7 @@ static const char *burst_count(struct findings *findings)
 
 static void judge_untimed(struct findings *findings, double ratio)
 {
-    double bound = findings_bounds.remote_accesses,
+    double bound = thresholds.remote_time,
            bursts = facts_bursts_worth(findings->facts, (double)findings->facts->bursts);
     double low = wilson_low(ratio, bursts), high = wilson_high(ratio, bursts);
     findings->remote_time_bound = bound;
@@ -85,13 +84,13 @@ static const char *slows(struct findings *findings)
 /* What prefetching hides may use all the bandwidth there is: that is for who knows the bytes (src/predict). */
 static const char *slows_not(struct findings *findings, double ratio)
 {
-    findings->matters = ratio < NEXT_TO_NOTHING ? MATTERS_NOT : MATTERS_UNDECIDED;
+    findings->matters = ratio < thresholds.of_all ? MATTERS_NOT : MATTERS_UNDECIDED;
     return findings_text(
         findings,
         "%s: %.1f%% of its accesses are remote, and waiting for them takes %.1f%% to %.1f%% of its time "
         "(threshold: %.0f%%).",
-        ratio < NEXT_TO_NOTHING ? "NUMA is not what slows this program"
-                                : "Latency of remote memory is not what slows this program",
+        ratio < thresholds.of_all ? "NUMA is not what slows this program"
+                                  : "Latency of remote memory is not what slows this program",
         100 * ratio, 100 * findings->remote_time_low, 100 * findings->remote_time_high,
         100 * findings->remote_time_bound);
 }
@@ -100,7 +99,7 @@ void findings_judge_whole(struct findings *findings)
 {
     const struct facts *facts = findings->facts;
     double ratio = facts_remote_ratio(facts);
-    findings->remote_time_bound = findings_bounds.remote_time;
+    findings->remote_time_bound = thresholds.remote_time;
     findings->decided = true;
     findings->remote_time_share = placement_time(facts);
     findings_cost_interval(findings, (double)(facts->bursts ? facts->bursts : 1), &findings->remote_time_low,
@@ -135,10 +134,26 @@ void findings_judge_whole(struct findings *findings)
     }
 }
 
-/* Sampling that already costs its budget gets a larger one. */
+const char *findings_first_line(struct findings *findings)
+{
+    const char *line = findings->verdict_lines ? findings->verdict_lines : findings->verdict;
+    size_t length = strcspn(line, "\n");
+    length -= length && line[length - 1] == '.';
+    return findings_text(findings, "%.*s", (int)length, line);
+}
+
+const char *findings_app(const struct findings *findings)
+{
+    const struct trace_session *session = flow_session(findings->facts->flow);
+    const char *command = session ? trace_session_get(session, "command") : NULL;
+    bool typed = command && *command && *command != '(' && strlen(command) <= COMMAND_MAX;
+    return typed ? command : "./app ...";
+}
+
+/* Sampling that already costs its budget gets a larger one, as long as it takes no good part of the time. */
 const char *findings_record_more(struct findings *findings, double factor)
 {
-    enum { MOST_HZ = 10000, MOST_PERCENT = 100 };
+    enum { MOST_HZ = 10000 };
     const struct trace_session *session = flow_session(findings->facts->flow);
     const struct topology *topology = flow_topology(findings->facts->flow);
     if (!session)
@@ -146,26 +161,40 @@ const char *findings_record_more(struct findings *findings, double factor)
     double period = (double)trace_session_number(session, "period_ns", 10000000);
     double budget = (double)trace_session_number(session, "budget_ppm", 20000) * 1e-4;
     double hz = factor * 1e9 / (period > 0 ? period : 10000000), percent = ceil(factor * budget);
-    const char *command = trace_session_get(session, "command"), *machine = trace_session_get(session, "machine");
+    const char *machine = trace_session_get(session, "machine");
+    if (hz > MOST_HZ || percent > fmax(100 * thresholds.part, budget))
+        return ""; /* it would slow what it measures, and still not decide */
     bool simulated = topology->simulated && *topology->spec;
-    return findings_text(
-        findings, "numalens record -F %lu --budget %.0f%s%s%s%s -- %s",
-        (unsigned long)claim_rounded(hz < MOST_HZ ? hz : MOST_HZ), percent < MOST_PERCENT ? percent : MOST_PERCENT,
-        trace_session_get(session, "traffic") ? "" : " --no-traffic",
-        !simulated ? ""
-        : machine  ? " --machine '"
-                   : " --topology '",
-        !simulated ? ""
-        : machine  ? machine
-                   : topology->spec,
-        simulated ? "'" : "", command && *command && strlen(command) <= COMMAND_MAX ? command : "./app ...");
+    char *spec = text_shell(machine ? machine : topology->spec);
+    const char *more =
+        findings_text(findings, "numalens record -F %lu --budget %.0f%s%s%s -- %s", (unsigned long)claim_rounded(hz),
+                      percent, trace_session_get(session, "traffic") ? "" : " --no-traffic",
+                      !simulated ? ""
+                      : machine  ? " --machine "
+                                 : " --topology ",
+                      simulated ? spec : "", findings_app(findings));
+    free(spec);
+    return more;
+}
+
+/* How many times as many bursts would decide whether waiting for remote memory matters; 1: no number of them. */
+static double findings_more_bursts(const struct findings *findings)
+{
+    enum { MOST = 16 };
+    double low, high, own = findings->facts->remote_penalty, scale = own > 0 ? findings->penalty / own : 1;
+    for (double factor = 2; factor <= MOST && findings->facts->timed; factor++) {
+        findings_cost_interval(findings, factor * (double)findings->facts->bursts, &low, &high);
+        if (scale * low >= findings->remote_time_bound || scale * high < findings->remote_time_bound)
+            return factor;
+    }
+    return findings->facts->timed ? 1 : 2;
 }
 
 /* Bursts as many times more often as the worst case needs. */
 void findings_decide(struct findings *findings)
 {
     const struct facts *facts = findings->facts;
-    double factor = findings->decided || facts->node_count < 2 ? 1 : 2;
+    double factor = findings->decided || facts->node_count < 2 ? 1 : findings_more_bursts(findings);
     array_each (&findings->undecided, const struct undecided, undecided) {
         double wanted = undecided->bursts ? (double)undecided->needed / (double)undecided->bursts : 1;
         factor = wanted > factor ? wanted : factor;

@@ -150,7 +150,7 @@ static void put_result(struct search *search, struct aggregation *result, const 
     struct found detail = {.line = {.a = search->info}, .low = 1, .high = 1};
     const struct found *finer = NULL;
     if (!kept[count - 1] || search->agg->least_leaves > 1) {
-        array_push(&result->partitions, (struct aggregate_partition){.left_out = true});
+        array_push(&result->partitions, (struct aggregate_partition){.skipped = true});
         finer = kept[count - 1] ? &detail : &search->found.items[count - 1];
     }
     for (size_t i = count; i-- > 0;) {

@@ -51,7 +51,7 @@ struct aggregate_partition {
     double p;
     double gain, loss; /* as parts of what is possible, 0 to 1 */
     uint32_t first_block, blocks;
-    bool left_out; /* p = 0 only: its blocks are the cells themselves, and too many to list */
+    bool skipped; /* p = 0 only: its blocks are the cells themselves, and too many to list */
 };
 
 struct aggregation {

@@ -2,13 +2,14 @@
  *
  * A sampler does not see every page, so a gap of a few pages, or within one object, ends no range. Where there are too many
  * leaves, those of the longest ranges are made coarser first: small things keep their pages. */
+#include "base/order.h"
 #include "analysis/memory_map/memory_work.h"
 
 #include <string.h>
 
 enum { GAP_PAGES = 16 };
 
-struct range {
+struct page_range {
     uint32_t first, pages; /* in order */
     unsigned shift;        /* pages of a leaf, as a power of two */
     uint32_t leaves;
@@ -18,7 +19,7 @@ struct layout_work {
     const struct memory_gathering *gathering;
     struct memory_layout *layout;
     uint32_t *winner; /* by place in order */
-    array_of(struct range) ranges;
+    array_of(struct page_range) ranges;
 };
 
 struct keyed {
@@ -26,11 +27,7 @@ struct keyed {
     uint32_t page;
 };
 
-static int by_key(const void *left, const void *right)
-{
-    const struct keyed *a = left, *b = right;
-    return (a->key > b->key) - (a->key < b->key);
-}
+ORDER_BY(by_key, struct keyed, ORDER(a->key, b->key))
 
 static void sort_pages(struct memory_layout *layout, const struct memory_gathering *gathering)
 {
@@ -66,17 +63,17 @@ static void find_ranges(struct layout_work *work, uint64_t gap)
     work->ranges.count = 0;
     for (uint32_t place = 0; place < work->gathering->pages.count; place++) {
         if (place == 0 || !same_range(work, place, gap))
-            array_push(&work->ranges, (struct range){.first = place});
+            array_push(&work->ranges, (struct page_range){.first = place});
         work->ranges.items[work->ranges.count - 1].pages++;
     }
 }
 
-static bool new_leaf(const struct layout_work *work, const struct range *range, uint32_t place)
+static bool new_leaf(const struct layout_work *work, const struct page_range *range, uint32_t place)
 {
     return place == range->first || key_at(work, place) >> range->shift != key_at(work, place - 1) >> range->shift;
 }
 
-static void count_leaves(const struct layout_work *work, struct range *range)
+static void count_leaves(const struct layout_work *work, struct page_range *range)
 {
     range->leaves = 0;
     for (uint32_t place = range->first; place < range->first + range->pages; place++)
@@ -87,7 +84,7 @@ static uint64_t longest(const struct layout_work *work, uint64_t *sum)
 {
     uint64_t most = 0;
     *sum = 0;
-    array_each (&work->ranges, const struct range, range) {
+    array_each (&work->ranges, const struct page_range, range) {
         *sum += range->leaves;
         most = range->leaves > most ? range->leaves : most;
     }
@@ -97,10 +94,10 @@ static uint64_t longest(const struct layout_work *work, uint64_t *sum)
 static void coarsen(struct layout_work *work, uint32_t most_leaves)
 {
     uint64_t sum, most;
-    array_each (&work->ranges, struct range, range)
+    array_each (&work->ranges, struct page_range, range)
         count_leaves(work, range);
     while ((most = longest(work, &sum)) > 1 && sum > most_leaves) {
-        array_each (&work->ranges, struct range, range) {
+        array_each (&work->ranges, struct page_range, range) {
             if (range->leaves > 1 && range->leaves >= (most + 1) / 2) {
                 range->shift++;
                 count_leaves(work, range);
@@ -114,7 +111,7 @@ static void make_leaves(struct layout_work *work)
     const struct memory_gathering *gathering = work->gathering;
     struct memory_map *map = gathering->map;
     map->leaves.count = 0;
-    array_each (&work->ranges, const struct range, range) {
+    array_each (&work->ranges, const struct page_range, range) {
         struct memory_votes votes = {0};
         work->layout->range_first[work->layout->ranges++] = (uint32_t)map->leaves.count;
         for (uint32_t place = range->first; place < range->first + range->pages; place++) {

@@ -1,19 +1,13 @@
 /* analysis/memory_map/memory_map.c - puts a memory map together: pages are gathered, laid out in leaves, and their cells joined. */
 #include "analysis/memory_map/memory_map.h"
 
+#include "base/order.h"
 #include "analysis/memory_map/memory_work.h"
 
 enum { SLICES_DEFAULT = 500, LEAVES_DEFAULT = 10000 };
 
-static int by_place(const void *left, const void *right)
-{
-    const struct memory_cell *a = left, *b = right;
-    if (a->leaf != b->leaf)
-        return a->leaf < b->leaf ? -1 : 1;
-    if (a->slice != b->slice)
-        return a->slice < b->slice ? -1 : 1;
-    return (a->thread > b->thread) - (a->thread < b->thread);
-}
+ORDER_BY(by_place, struct memory_cell,
+         ORDER(a->leaf, b->leaf) ?: ORDER(a->slice, b->slice) ?: ORDER(a->thread, b->thread))
 
 /* Cells that are at the same place now become one. */
 static void join(struct memory_map *map)

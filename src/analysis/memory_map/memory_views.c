@@ -1,6 +1,8 @@
 /* analysis/memory_map/memory_views.c - the Gantt view's tree, and what is aggregated in each view. */
 #include "analysis/memory_map/memory_views.h"
 
+#include "base/order.h"
+
 struct gantt_work {
     const struct memory_map *map;
     struct gantt *gantt;
@@ -57,13 +59,7 @@ static void find_children(struct gantt_work *work)
     }
 }
 
-static int by_thread(const void *left, const void *right)
-{
-    const struct gantt_leaf *a = left, *b = right;
-    if (a->thread != b->thread)
-        return a->thread < b->thread ? -1 : 1;
-    return (a->leaf > b->leaf) - (a->leaf < b->leaf);
-}
+ORDER_BY(by_thread, struct gantt_leaf, ORDER(a->thread, b->thread) ?: ORDER(a->leaf, b->leaf))
 
 static void find_leaves(struct gantt *gantt, const struct memory_map *map)
 {

@@ -1,15 +1,16 @@
 /* analysis/memory_map/phase_names.c - what happens in a phase, in one line: "main writes a, b"; "2 workers read a, b and write c". */
 #include "analysis/names/object_name.h"
 #include "analysis/memory_map/run_phases.h"
+#include "analysis/thresholds.h"
 #include "base/map64.h"
+#include "base/order.h"
 
 #include <stdio.h>
 #include <string.h>
 
 enum { MOST_USES = 12, MOST_ROLES = 3, MOST_THINGS = 4 };
-static const double WORTH_SAYING = 0.05; /* of a phase's accesses, for a role; of a role's, for a thing */
 
-struct tally { /* of a role's accesses to a thing in one phase */
+struct role_use { /* of a role's accesses to a thing in one phase */
     uint32_t role, thing, thread;
     uint64_t thread_accesses; /* of the thread with the most in one cell */
     uint64_t reads, writes, remote, accesses;
@@ -18,18 +19,12 @@ struct tally { /* of a role's accesses to a thing in one phase */
 struct reporting {
     const struct phase_counts *counts;
     struct object_names *names;
-    array_of(struct tally) tallies; /* of the phase at hand, most accesses first */
-    array_of(uint32_t) threads;     /* those that take part */
+    array_of(struct role_use) tallies; /* of the phase at hand, most accesses first */
+    array_of(uint32_t) threads;        /* those that take part */
 };
 
-static int by_accesses(const void *left, const void *right)
-{
-    const struct tally *a = left, *b = right;
-    if (a->accesses != b->accesses)
-        return a->accesses < b->accesses ? 1 : -1;
-    return a->role != b->role ? (a->role > b->role) - (a->role < b->role)
-                              : (a->thing > b->thing) - (a->thing < b->thing);
-}
+ORDER_BY(by_accesses, struct role_use,
+         ORDER(b->accesses, a->accesses) ?: ORDER(a->role, b->role) ?: ORDER(a->thing, b->thing))
 
 static void gather(struct reporting *reporting, struct phase *phase)
 {
@@ -47,9 +42,9 @@ static void gather(struct reporting *reporting, struct phase *phase)
         uint64_t *place = map64_insert(&tally_of, (uint64_t)role << 32 | thing, &is_new);
         if (is_new) {
             *place = reporting->tallies.count;
-            array_push(&reporting->tallies, (struct tally){.role = role, .thing = thing, .thread = cell->thread});
+            array_push(&reporting->tallies, (struct role_use){.role = role, .thing = thing, .thread = cell->thread});
         }
-        struct tally *tally = &reporting->tallies.items[*place];
+        struct role_use *tally = &reporting->tallies.items[*place];
         tally->reads += cell->reads;
         tally->writes += cell->writes;
         tally->remote += cell->remote;
@@ -111,11 +106,7 @@ struct said {
     uint32_t thing, object;
 };
 
-static int by_start(const void *left, const void *right)
-{
-    const struct said *a = left, *b = right;
-    return (a->object > b->object) - (a->object < b->object);
-}
+ORDER_BY(by_start, struct said, ORDER(a->object, b->object))
 
 static void put_said(const struct reporting *reporting, FILE *out, struct said *things, unsigned count)
 {
@@ -135,11 +126,13 @@ static unsigned put_things(const struct reporting *reporting, FILE *out, uint32_
 {
     struct said things[MOST_THINGS] = {0};
     unsigned count = 0, unnamed = 0;
-    array_each (&reporting->tallies, const struct tally, tally) {
+    array_each (&reporting->tallies, const struct role_use, tally) {
         uint64_t some = writes ? tally->writes : tally->reads;
-        if (tally->role != role || (double)some < WORTH_SAYING * (double)all || some * 5 < tally->accesses)
+        if (tally->role != role || (double)some < thresholds.worth_saying * (double)all ||
+            (double)some < thresholds.part * (double)tally->accesses)
             continue;
-        if (reporting->counts->things.items[tally->thing].stack && tally->accesses * 2 < all)
+        if (reporting->counts->things.items[tally->thing].stack &&
+            (double)tally->accesses < thresholds.majority * (double)all)
             continue;
         if (count < MOST_THINGS)
             things[count++] = (struct said){tally->thing, reporting->counts->things.items[tally->thing].object};
@@ -195,7 +188,7 @@ static bool put_touched(const struct reporting *reporting, FILE *out, const stru
     for (uint32_t i = 1; i < counts->roles.count; i++)
         role = pages[i] > pages[role] ? i : role;
     array_each (&touches, const struct phase_touch, touch) {
-        bool worth = touch->role == role && (double)touch->pages >= WORTH_SAYING * (double)pages[role];
+        bool worth = touch->role == role && (double)touch->pages >= thresholds.worth_saying * (double)pages[role];
         if (worth && count < MOST_THINGS && pages[role] > phase->accesses && of_role[role] == phase->accesses)
             things[count++] = (struct said){touch->thing, counts->things.items[touch->thing].object};
     }
@@ -216,7 +209,7 @@ static bool put_done(const struct reporting *reporting, FILE *out, const struct 
         uint32_t most = 0;
         for (uint32_t role = 1; role < reporting->counts->roles.count; role++)
             most = of_role[role] > of_role[most] ? role : most;
-        if (of_role[most] == 0 || (roles && (double)of_role[most] < WORTH_SAYING * (double)phase->accesses))
+        if (of_role[most] == 0 || (roles && (double)of_role[most] < thresholds.worth_saying * (double)phase->accesses))
             return roles > 0;
         fputs(roles == MOST_ROLES ? "; and others" : roles ? "; " : "", out);
         if (roles == MOST_ROLES)
@@ -232,7 +225,7 @@ static char *name_of(const struct reporting *reporting, const struct phase *phas
     size_t size;
     FILE *out = mem_stream(&text, &size);
     uint64_t *of_role = mem_zalloc((reporting->counts->roles.count + 1) * sizeof *of_role);
-    array_each (&reporting->tallies, const struct tally, tally)
+    array_each (&reporting->tallies, const struct role_use, tally)
         of_role[tally->role] += tally->accesses;
     if (!put_touched(reporting, out, phase, of_role) && !put_done(reporting, out, phase, of_role))
         fputs("nothing sampled", out);
@@ -249,7 +242,7 @@ void phases_name(struct phases *phases, const struct phase_counts *counts)
         free(phase->name);
         phase->name = name_of(&reporting, phase);
         phase->uses.count = 0;
-        array_each (&reporting.tallies, const struct tally, tally) {
+        array_each (&reporting.tallies, const struct role_use, tally) {
             if (phase->uses.count == MOST_USES)
                 break;
             array_push(&phase->uses, (struct phase_use){.object = counts->things.items[tally->thing].object,

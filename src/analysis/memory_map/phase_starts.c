@@ -3,10 +3,10 @@
  * Filling a few matrices takes milliseconds, in which a sampler may not look at all. That the threads which use them later
  * did not live yet, and whose page faults brought them in, is certain all the same. */
 #include "analysis/memory_map/run_phases.h"
+#include "analysis/thresholds.h"
 
 #include "base/map64.h"
 
-static const double WORTH_COUNTING = 0.05; /* of a phase's bursts, for a role and for a thing */
 static const uint64_t CLOCK_NS = 2u << 20; /* times of touches are to a millisecond or so */
 
 static uint64_t time_of(const struct phase_counts *counts, uint32_t bin)
@@ -70,7 +70,7 @@ static uint32_t first_start(const struct phase_counts *counts, const struct shar
 {
     uint32_t first = behind;
     for (uint32_t i = 0; i < counts->roles.count; i++) {
-        if (shares->of_role[i] > WORTH_COUNTING * shares->all && counts->roles.items[i].first_bin < first)
+        if (shares->of_role[i] > thresholds.worth_saying * shares->all && counts->roles.items[i].first_bin < first)
             first = counts->roles.items[i].first_bin;
     }
     return first;
@@ -87,12 +87,12 @@ uint32_t phase_prepared_until(const struct phase_counts *counts, uint32_t from, 
         phase_touches_find(counts, time_of(counts, from), time_of(counts, border), &before);
     }
     array_each (&all, const struct phase_touch, touch)
-        pages += shares.of_thing[touch->thing] > WORTH_COUNTING * shares.all ? touch->pages : 0;
+        pages += shares.of_thing[touch->thing] > thresholds.worth_saying * shares.all ? touch->pages : 0;
     array_each (&before, const struct phase_touch, touch)
-        early += shares.of_thing[touch->thing] > WORTH_COUNTING * shares.all ? touch->pages : 0;
+        early += shares.of_thing[touch->thing] > thresholds.worth_saying * shares.all ? touch->pages : 0;
     array_free(&all);
     array_free(&before);
     free(shares.of_role);
     free(shares.of_thing);
-    return early && early * 2 >= pages ? border : from;
+    return early && (double)early >= thresholds.majority * (double)pages ? border : from;
 }

@@ -6,11 +6,13 @@
  * segmentations is found by going over the ends of phases. */
 #include "analysis/memory_map/run_phases.h"
 
+#include "base/order.h"
+#include "analysis/thresholds.h"
+
 #include <math.h>
 #include <string.h>
 
 enum { MOST_KINDS = 96, MOST_PHASES = 16, SHORT_BINS = 2 };
-static const double FREQUENT = 0.1; /* of a phase's bursts */
 
 struct segmenting {
     const struct phase_counts *counts;
@@ -25,11 +27,7 @@ struct kind_total {
     double total;
 };
 
-static int by_total(const void *left, const void *right)
-{
-    const struct kind_total *a = left, *b = right;
-    return (a->total < b->total) - (a->total > b->total);
-}
+ORDER_BY(by_total, struct kind_total, ORDER(b->total, a->total))
 
 static void find_frequent(struct segmenting *s)
 {
@@ -134,7 +132,7 @@ static bool is_mixture(const struct segmenting *s, const uint32_t *borders, uint
             double count = before[to * width + s->kinds[i]] - before[from * width + s->kinds[i]];
             part[side] = all[side] > 0 ? count / all[side] : 0;
         }
-        if (part[1] > FREQUENT && part[0] < FREQUENT / 2 && part[2] < FREQUENT / 2)
+        if (part[1] > thresholds.part && part[0] < thresholds.part / 2 && part[2] < thresholds.part / 2)
             return false;
     }
     return true;

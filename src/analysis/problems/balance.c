@@ -1,12 +1,10 @@
 #include "analysis/problems/balance_waits.h"
+#include "analysis/thresholds.h"
 
 #include <math.h>
 #include <stdio.h>
 
-enum { SLICES_MOST = 32, BURSTS_A_SLICE = 8 };
-
-const struct balance_bounds balance_bounds = {
-    .counted = 0.1, .variation = 0.75, .remote = 0.1, .waited = 0.3, .heavy = 0.34, .bursts = 8};
+enum { SLICES_MOST = 32 };
 
 static bool is_remote(const struct balance *balance, const struct one_access *access)
 {
@@ -63,7 +61,7 @@ static void count(struct balance *balance)
         if (is_remote(balance, access))
             tally_add(&row->remote, access);
         row->bursts += first;
-        row->spun_bursts += first && waits_spinning(flow, &barriers, access);
+        row->spun_bursts += first && waits_spinning(flow, &barriers, access->thread, access->stack);
     }
     map64_free(&barriers);
 }
@@ -77,7 +75,7 @@ static void choose_threads(struct balance *balance)
     array_each (&balance->threads, struct balance_thread, row) {
         if (row->all.accesses == 0)
             continue;
-        row->counted = (double)row->all.accesses >= balance_bounds.counted * (double)most;
+        row->counted = (double)row->all.accesses >= thresholds.part * (double)most;
         balance->threads.items[kept++] = *row;
     }
     balance->threads.count = kept;
@@ -116,7 +114,7 @@ static unsigned slices_of(const struct balance *balance)
     array_each (&balance->threads, const struct balance_thread, row)
         bursts += row->counted ? row->bursts : 0;
     if (balance->spread.threads)
-        most = bursts / ((uint64_t)balance->spread.threads * BURSTS_A_SLICE);
+        most = (uint64_t)((double)bursts / (balance->spread.threads * thresholds.bursts));
     return most > SLICES_MOST ? SLICES_MOST : most < 1 ? 1 : (unsigned)most;
 }
 
@@ -124,7 +122,7 @@ static unsigned slices_of(const struct balance *balance)
 static bool alike(const struct balance_phase *left, const struct balance_phase *right)
 {
     const struct balance_spread *one = &left->spread, *next = &right->spread;
-    bool uneven = one->variation >= balance_bounds.variation, other = next->variation >= balance_bounds.variation;
+    bool uneven = one->variation >= thresholds.variation, other = next->variation >= thresholds.variation;
     if ((one->remote == 0) != (next->remote == 0))
         return false;
     return uneven == other && (!uneven || one->critical == next->critical) && waits_alike(&left->wait, &right->wait);
@@ -151,7 +149,8 @@ static void count_slices(const struct balance *balance, uint64_t start, uint64_t
         uint64_t slice = access->time > start ? (access->time - start) * slices->count / length : 0;
         size_t at = (slice < slices->count ? slice : slices->count - 1) * slices->width + place_of[access->thread];
         slices->remote[at] += remote;
-        slices->waits[at].work += first && balance->barriers && !waits_spinning(flow, &barriers, access);
+        slices->waits[at].work +=
+            first && balance->barriers && !waits_spinning(flow, &barriers, access->thread, access->stack);
     }
     free(place_of);
     map64_free(&barriers);
@@ -222,11 +221,11 @@ static void judge(struct balance *balance)
     const struct trace_session *session = flow_session(balance->accesses->flow);
     uint64_t burst = session ? trace_session_number(session, "burst", 1) : 1;
     balance->lost = part * (1 - spread->mean / (double)critical->remote.accesses);
-    uint64_t enough = balance_bounds.bursts * (burst ? burst : 1);
-    bool few_heavy = spread->heavy <= balance_bounds.heavy * spread->threads;
-    bool uneven = spread->variation >= balance_bounds.variation;
+    uint64_t enough = (uint64_t)thresholds.bursts * (burst ? burst : 1);
+    bool few_heavy = spread->heavy <= thresholds.heavy * spread->threads;
+    bool uneven = spread->variation >= thresholds.variation;
     balance->too_few = uneven && critical->remote.accesses < enough;
-    balance->unbalanced = few_heavy && uneven && part >= balance_bounds.remote && !balance->too_few;
+    balance->unbalanced = few_heavy && uneven && part >= thresholds.part && !balance->too_few;
     const struct flow_thread *thread = flow_thread(balance->accesses->flow, critical->thread);
     if (balance->unbalanced)
         snprintf(balance->why, sizeof balance->why,
@@ -234,7 +233,7 @@ static void judge(struct balance *balance)
                  "deviation %.2f, variation %.2f; threshold: %.2f). It is the critical thread: %s.",
                  thread->tid, (unsigned long long)critical->remote.accesses, what,
                  (double)critical->remote.accesses / spread->mean, spread->mean, spread->threads, spread->stddev,
-                 spread->variation, balance_bounds.variation,
+                 spread->variation, thresholds.variation,
                  balance->barriers ? "the others wait for it at barriers"
                                    : "where threads meet, the others wait for it");
     else if (balance->too_few)
@@ -252,13 +251,13 @@ static void judge(struct balance *balance)
         snprintf(balance->why, sizeof balance->why,
                  "Uneven, but of little weight: of the accesses of thread %u, which makes the most, %.1f%% are %s "
                  "(threshold: %.0f%%; %u threads make %.1f each on average, standard deviation %.2f, variation %.2f).",
-                 thread->tid, 100 * part, what, 100 * balance_bounds.remote, spread->threads, spread->mean,
-                 spread->stddev, spread->variation);
+                 thread->tid, 100 * part, what, 100 * thresholds.part, spread->threads, spread->mean, spread->stddev,
+                 spread->variation);
     else
         snprintf(balance->why, sizeof balance->why,
                  "Balanced: %u threads make %.0f %s accesses each on average, with a standard deviation of %.2f "
                  "(variation %.2f; threshold: %.2f).",
-                 spread->threads, spread->mean, what, spread->stddev, spread->variation, balance_bounds.variation);
+                 spread->threads, spread->mean, what, spread->stddev, spread->variation, thresholds.variation);
 }
 
 struct balance *balance_make(const struct accesses *accesses, uint32_t threshold)

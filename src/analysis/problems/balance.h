@@ -62,15 +62,5 @@ struct balance {
     char why[512];
 };
 
-struct balance_bounds {
-    double counted;   /* of the busiest thread's accesses */
-    double variation; /* from which remote accesses are unevenly spread */
-    double remote;    /* of the critical thread's accesses, at least */
-    double waited;    /* share from which slices of time belong to two phases when different threads are waited for */
-    double heavy;     /* of the threads, those above the mean: more is no matter of a few threads, but of placement */
-    uint64_t bursts;  /* remote ones of the critical thread, at least; and of a process spinning in barriers */
-};
-extern const struct balance_bounds balance_bounds;
-
 struct balance *balance_make(const struct accesses *accesses, uint32_t threshold);
 void balance_free(struct balance *balance);

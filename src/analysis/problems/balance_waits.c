@@ -4,6 +4,8 @@
  * work of the one that works longest. */
 #include "analysis/problems/balance_waits.h"
 
+#include "analysis/thresholds.h"
+
 #include <string.h>
 
 enum { FRAMES = 8, SLEEPS = 2 }; /* one sleep of a thread may be there only for all to begin together */
@@ -20,13 +22,13 @@ static bool through_barrier(const struct flow *flow, uint32_t process, uint32_t 
     return false;
 }
 
-bool waits_spinning(const struct flow *flow, struct map64 *known, const struct one_access *access)
+bool waits_spinning(const struct flow *flow, struct map64 *known, uint32_t thread, uint32_t stack)
 {
     bool is_new;
-    uint32_t process = flow_thread(flow, access->thread)->process;
-    uint64_t *place = map64_insert(known, (uint64_t)process << 32 | access->stack, &is_new);
+    uint32_t process = flow_thread(flow, thread)->process;
+    uint64_t *place = map64_insert(known, (uint64_t)process << 32 | stack, &is_new);
     if (is_new)
-        *place = through_barrier(flow, process, access->stack);
+        *place = through_barrier(flow, process, stack);
     return *place;
 }
 
@@ -64,7 +66,7 @@ void waits_find_barriers(struct balance *balance)
     }
     array_each (&balance->threads, struct balance_thread, row) {
         uint32_t process = flow_thread(flow, row->thread)->process;
-        bool spins = spun[process] >= balance_bounds.bursts;
+        bool spins = (double)spun[process] >= thresholds.bursts;
         row->sleeps = !spins && slept[process] && often[row->thread];
         row->at_barrier = row->counted && (spins || row->sleeps);
         balance->barriers |= row->at_barrier;
@@ -157,7 +159,7 @@ void waits_join(struct thread_slice *to, const struct thread_slice *from)
 
 bool waits_alike(const struct balance_wait *left, const struct balance_wait *right)
 {
-    return left->share < balance_bounds.waited || right->share < balance_bounds.waited || left->last == right->last;
+    return left->share < thresholds.majority || right->share < thresholds.majority || left->last == right->last;
 }
 
 void waits_in_all(struct balance *balance, const uint64_t *waited)

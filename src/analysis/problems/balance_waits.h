@@ -11,7 +11,7 @@ struct thread_slice { /* what a thread did in a slice of the run */
 };
 
 /* Whether the access was made while waiting in a loop: its call chain goes through a barrier. `known` remembers chains. */
-bool waits_spinning(const struct flow *flow, struct map64 *known, const struct one_access *access);
+bool waits_spinning(const struct flow *flow, struct map64 *known, uint32_t thread, uint32_t stack);
 
 /* Whether and how threads are seen at barriers, once their bursts are counted. */
 void waits_find_barriers(struct balance *balance);

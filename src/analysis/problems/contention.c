@@ -1,12 +1,10 @@
 /* analysis/problems/contention.c - a tail that memory without load does not have, on which way, and when (LaProf, IV.B). */
 #include "analysis/problems/contention.h"
 
+#include "analysis/thresholds.h"
 #include "topology/calibration.h"
 
 #include <stdio.h>
-
-/* LaProf: contended accesses take up to five times the usual; without contention very few do. */
-const struct latency_bounds latency_bounds = {.tail_factor = 3, .tail_share = 0.05, .tail = 32};
 
 /* Of accesses beyond the caches the latency of the fastest tenth: without load, or nearly. */
 static double fastest(const struct latency_histogram *histogram, uint64_t slow)
@@ -14,7 +12,7 @@ static double fastest(const struct latency_histogram *histogram, uint64_t slow)
     struct latency_histogram beyond = {0};
     for (unsigned i = latency_bucket((uint32_t)slow); i < LATENCY_BUCKETS; i++)
         beyond.number += beyond.counts[i] = histogram->counts[i];
-    return beyond.number ? latency_quantile(&beyond, 0.1) : 0;
+    return beyond.number ? latency_quantile(&beyond, thresholds.part) : 0;
 }
 
 static void find_unloaded(struct latency *latency, const struct calibration *calibration)
@@ -26,8 +24,7 @@ static void find_unloaded(struct latency *latency, const struct calibration *cal
                              ? calibration_memory(calibration, simulated ? 0 : pair->from, simulated ? 0 : pair->home)
                              : 0;
         /* Where even the fastest are in the tail it was not this memory that was measured: a cache, an emulator's. */
-        if (pair->unloaded > 0 &&
-            fastest(&pair->histogram, latency->slow) > latency_bounds.tail_factor * pair->unloaded)
+        if (pair->unloaded > 0 && fastest(&pair->histogram, latency->slow) > thresholds.tail_factor * pair->unloaded)
             pair->unloaded = 0;
         pair->calibrated = pair->unloaded > 0;
         if (!pair->calibrated)
@@ -53,7 +50,7 @@ static void count_tails(struct latency *latency)
         if (!(access->flags & ACCESS_TIMED) || access->latency < latency->slow || access->from < 0 || access->home < 0)
             continue;
         struct latency_pair *pair = table[(uint32_t)access->from * nodes + (uint32_t)access->home];
-        bool tail = access->latency >= latency_bounds.tail_factor * pair->unloaded;
+        bool tail = access->latency >= thresholds.tail_factor * pair->unloaded;
         unsigned slice = slice_of(accesses->flow, access->time);
         pair->memory++;
         pair->tail += tail;
@@ -72,11 +69,11 @@ static void judge_pair(const struct latency *latency, struct latency_pair *pair)
 {
     const struct flow *flow = latency->accesses->flow;
     uint64_t start = flow_start(flow), length = flow_end(flow) - start;
-    pair->contended = pair->unloaded > 0 && pair->tail >= latency_bounds.tail &&
-                      share(pair->tail, pair->memory) >= latency_bounds.tail_share;
+    pair->contended = pair->unloaded > 0 && (double)pair->tail >= thresholds.fewest_bursts &&
+                      share(pair->tail, pair->memory) >= thresholds.worth_saying;
     pair->start = UINT64_MAX;
     for (unsigned i = 0; pair->contended && i < LATENCY_SLICES; i++) {
-        if (pair->slices[1][i] == 0 || share(pair->slices[1][i], pair->slices[0][i]) < latency_bounds.tail_share)
+        if (pair->slices[1][i] == 0 || share(pair->slices[1][i], pair->slices[0][i]) < thresholds.worth_saying)
             continue;
         if (pair->start == UINT64_MAX)
             pair->start = start + length * i / LATENCY_SLICES;
@@ -129,8 +126,8 @@ static void say(struct latency *latency, const struct at_node *at)
     snprintf(latency->why, sizeof latency->why,
              "Contention on %s: %.1f%% of its %llu accesses past the caches took more than %.0f times the %.0f %s that "
              "%s, between %.2f s and %.2f s of the run. %s",
-             what, 100 * latency->tail_share, (unsigned long long)at->memory, latency_bounds.tail_factor,
-             worst->unloaded, unit,
+             what, 100 * latency->tail_share, (unsigned long long)at->memory, thresholds.tail_factor, worst->unloaded,
+             unit,
              worst->calibrated ? "a load takes there on an idle machine (calibrated)"
                                : "the fastest tenth of them takes (there is no calibration)",
              (double)(at->start - flow_start(flow)) * 1e-9, (double)(at->end - flow_start(flow)) * 1e-9,
@@ -149,7 +146,7 @@ static void say_none(struct latency *latency)
     }
     if (latency->histogram.number == 0) {
         snprintf(latency->why, sizeof latency->why, "No latencies were recorded, so contention cannot be seen.");
-    } else if (memory < latency_bounds.tail) {
+    } else if ((double)memory < thresholds.fewest_bursts) {
         latency->contention = CONTENTION_NONE;
         snprintf(latency->why, sizeof latency->why,
                  "No contention: %llu accesses whose node is known missed the caches.", (unsigned long long)memory);
@@ -158,8 +155,8 @@ static void say_none(struct latency *latency)
         snprintf(latency->why, sizeof latency->why,
                  "No contention: %.1f%% of the %llu accesses past the caches took more than %.0f times what they take "
                  "on an idle machine (threshold: %.0f%%).",
-                 100 * share(tail, memory), (unsigned long long)memory, latency_bounds.tail_factor,
-                 100 * latency_bounds.tail_share);
+                 100 * share(tail, memory), (unsigned long long)memory, thresholds.tail_factor,
+                 100 * thresholds.worth_saying);
     }
 }
 

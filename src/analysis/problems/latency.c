@@ -4,6 +4,7 @@
 #include "analysis/problems/contention.h"
 #include "analysis/facts/facts_work.h"
 #include "base/map64.h"
+#include "base/order.h"
 #include "topology/calibration.h"
 
 #include <stdlib.h>
@@ -166,13 +167,8 @@ static int by_tail(const void *left, const void *right, void *context)
     return a->index < b->index ? -1 : a->index > b->index;
 }
 
-static int by_accesses(const void *left, const void *right)
-{
-    const struct latency_pair *a = left, *b = right;
-    if (a->histogram.number != b->histogram.number)
-        return a->histogram.number > b->histogram.number ? -1 : 1;
-    return a->from != b->from ? a->from - b->from : a->home - b->home;
-}
+ORDER_BY(by_accesses, struct latency_pair,
+         ORDER(b->histogram.number, a->histogram.number) ?: ORDER(a->from, b->from) ?: ORDER(a->home, b->home))
 
 /* Gives the first rows a histogram each, and fills them. */
 static void fill_histograms(struct latency *latency)
@@ -230,7 +226,7 @@ static void keep_pairs(struct latency *latency, struct latency_pair **table)
     free(table);
 }
 
-struct latency *latency_make(const struct accesses *accesses, const uint32_t *thresholds, unsigned count,
+struct latency *latency_make(const struct accesses *accesses, const uint32_t *above, unsigned count,
                              const struct calibration *calibration)
 {
     struct latency *latency = mem_zalloc(sizeof *latency);
@@ -239,7 +235,7 @@ struct latency *latency_make(const struct accesses *accesses, const uint32_t *th
     latency->accesses = accesses;
     latency->threshold_count = count < LATENCY_THRESHOLDS ? count : LATENCY_THRESHOLDS;
     for (unsigned i = 0; i < latency->threshold_count; i++)
-        latency->thresholds[i] = thresholds[i];
+        latency->thresholds[i] = above[i];
     begin_rows(latency);
     struct latency_pair **table = pair_table(accesses);
     count_all(latency, table, valley, unit);

@@ -73,15 +73,7 @@ struct latency {
     char why[512];           /* the verdict with its evidence, in words */
 };
 
-/* What makes contention. */
-struct latency_bounds {
-    double tail_factor; /* an access is in the tail from so many times the unloaded latency */
-    double tail_share;  /* of the accesses beyond the caches that must be in it */
-    uint64_t tail;      /* accesses in it, at least */
-};
-extern const struct latency_bounds latency_bounds;
-
 /* `calibration` may be NULL. At most LATENCY_THRESHOLDS thresholds, in rising order. */
-struct latency *latency_make(const struct accesses *accesses, const uint32_t *thresholds, unsigned count,
+struct latency *latency_make(const struct accesses *accesses, const uint32_t *above, unsigned count,
                              const struct calibration *calibration);
 void latency_free(struct latency *latency);

@@ -2,6 +2,7 @@
 #include "analysis/problems/sharing.h"
 
 #include "base/map64.h"
+#include "base/order.h"
 #include "base/units.h"
 
 #include <string.h>
@@ -169,11 +170,7 @@ static void count_stretch(struct sharing *sharing, const struct look *from, cons
     }
 }
 
-static int by_object(const void *left, const void *right)
-{
-    uint32_t a = ((const struct look *)left)->object, b = ((const struct look *)right)->object;
-    return a < b ? -1 : a > b;
-}
+ORDER_BY(by_object, struct look, ORDER(a->object, b->object))
 
 /* At one address one object after the other may have lived. */
 static void count_address(struct sharing *sharing, struct look *from, struct look *to)
@@ -261,13 +258,7 @@ static struct sharing_user *find_user(struct sharing *sharing, struct map64 *kno
     return &row->users.items[*place];
 }
 
-static int by_accesses(const void *left, const void *right)
-{
-    const struct sharing_user *a = left, *b = right;
-    if (a->all.accesses != b->all.accesses)
-        return a->all.accesses > b->all.accesses ? -1 : 1;
-    return a->thread < b->thread ? -1 : a->thread > b->thread;
-}
+ORDER_BY(by_accesses, struct sharing_user, ORDER(b->all.accesses, a->all.accesses) ?: ORDER(a->thread, b->thread))
 
 static void finish_row(struct sharing_row *row, uint8_t *seen, uint32_t node_count)
 {

@@ -2,13 +2,18 @@
 #include "analysis/reuse/reuse.h"
 
 #include "analysis/reuse/reuse_curve.h"
+#include "analysis/reuse/reuse_weights.h"
+#include "analysis/thresholds.h"
+#include "base/order.h"
 #include "base/units.h"
+#include "topology/calibration.h"
+#include "trace/session.h"
 
 #include <math.h>
 #include <string.h>
 
 /* Standard errors by the jackknife: bursts are assigned to so many groups, or as many as there are bursts, and each is omitted once. */
-enum { GROUPS = 8 };
+enum { GROUPS = 16 };
 
 /* The bursts that must be as long as it takes to fill a cache: fewer show nothing of it. */
 enum { LONGEST = 2 };
@@ -16,9 +21,10 @@ enum { LONGEST = 2 };
 struct burst {
     uint32_t thread, number, group;
     uint64_t process_ns, accesses;
-    double followed; /* accesses that its rows stand for */
-    double weight;   /* accesses of the program that each of these stands for */
-    double rate;     /* accesses per ns of CPU time; 0: was not counted */
+    double followed;           /* accesses that its rows stand for */
+    double line;               /* lines that each one stands for that was followed */
+    double weight[GROUPS + 1]; /* accesses of the program that each of these stands for: without group k, then of all */
+    double rate[GROUPS + 1];   /* accesses per ns of CPU time, without group k, then of all; 0: was not counted */
 };
 
 struct row {
@@ -35,33 +41,15 @@ struct reuse {
     array_of(struct row) rows; /* by subject */
     double rate, seconds;
     uint32_t looked, groups;
-    double stands_for[GROUPS + 1];      /* ns of CPU time: all but group k; then all */
     struct reuse_curve all[GROUPS + 1]; /* without group k; then of all */
-    struct reuse_counts counts[GROUPS]; /* of all subjects, by group */
     double known_lines;
 };
 
-static int by_thread_and_number(const void *left, const void *right)
-{
-    const struct burst *a = left, *b = right;
-    if (a->thread != b->thread)
-        return a->thread < b->thread ? -1 : 1;
-    return a->number < b->number ? -1 : a->number > b->number;
-}
+ORDER_BY(by_thread_and_number, struct burst, ORDER(a->thread, b->thread) ?: ORDER(a->number, b->number))
 
-static int by_process_time(const void *left, const void *right)
-{
-    const struct flow_long_burst *a = left, *b = right;
-    return a->time < b->time ? -1 : a->time > b->time;
-}
+ORDER_BY(by_process_time, struct flow_long_burst, ORDER(a->time, b->time))
 
-static int by_subject(const void *left, const void *right)
-{
-    const struct row *a = left, *b = right;
-    if (a->subject != b->subject)
-        return a->subject < b->subject ? -1 : 1;
-    return a->burst < b->burst ? -1 : a->burst > b->burst;
-}
+ORDER_BY(by_subject, struct row, ORDER(a->subject, b->subject) ?: ORDER(a->burst, b->burst))
 
 struct tails {
     const struct flow *flow;
@@ -97,42 +85,152 @@ static void stretch(struct reuse *reuse, const uint64_t *last)
     free(tails.all);
 }
 
-/* Each burst stands for the CPU time of its process from the one before it to itself. */
+/* Bursts of one kind, in order of time. */
+struct seen {
+    const struct event_long_burst *event;
+    uint32_t process, thread, group;
+    double stands_for; /* ns of CPU time */
+};
+
+struct kind {
+    array_of(struct seen) items;
+    uint64_t *last_ns; /* of each process: its CPU time at the last one ... */
+    size_t *last;      /* ... and its number, from 1 */
+};
+
+/* A burst stands for the CPU time of its process half-way to those before and behind it. */
+static void see(struct kind *kind, const struct flow_long_burst *row, uint32_t process, size_t number)
+{
+    uint64_t now = row->event.process_ns, *last_ns = &kind->last_ns[process];
+    double since = now > *last_ns ? (double)(now - *last_ns) : 0;
+    size_t *last = &kind->last[process];
+    if (*last) {
+        since /= 2;
+        kind->items.items[*last - 1].stands_for += since;
+    }
+    array_push(&kind->items, (struct seen){&row->event, process, row->thread, (uint32_t)(number % GROUPS), since});
+    *last = kind->items.count;
+    *last_ns = now;
+}
+
+/* A part of the run, in CPU time of a process. */
+struct part {
+    uint32_t process;
+    uint64_t from, to;
+};
+
+/* Accesses per ns of CPU time in a part of the run, without group `without`; 0 where too few have counted. */
+static double speed_of(const struct kind *kind, const struct part *part, unsigned without)
+{
+    double accesses = 0, ns = 0;
+    unsigned bursts = 0;
+    array_each (&kind->items, const struct seen, seen) {
+        const struct event_long_burst *event = seen->event;
+        if (event->counted_ns == 0 || seen->process != part->process || event->process_ns < part->from ||
+            event->process_ns > part->to)
+            continue;
+        bursts++;
+        if (seen->group == without)
+            continue;
+        accesses += (double)event->counted / (double)event->counted_ns * seen->stands_for;
+        ns += seen->stands_for;
+    }
+    return bursts >= thresholds.long_bursts && ns > 0 ? accesses / ns : 0;
+}
+
+/* From as many bursts before this one to as many behind it as make it known. */
+static struct part part_of(const struct kind *kind, size_t at)
+{
+    const struct seen *items = kind->items.items;
+    struct part part = {items[at].process, items[at].event->process_ns, items[at].event->process_ns};
+    unsigned before = 0, behind = 0;
+    for (size_t i = at; i-- > 0 && before < thresholds.long_bursts;)
+        if (items[i].process == part.process) {
+            part.from = items[i].event->process_ns;
+            before++;
+        }
+    for (size_t i = at + 1; i < kind->items.count && behind < thresholds.long_bursts; i++)
+        if (items[i].process == part.process) {
+            part.to = items[i].event->process_ns;
+            behind++;
+        }
+    return part;
+}
+
+/* What is counted right behind is too slow, since others have had the shared cache while the burst looked; and of loops that take turns it
+ * is the quicker one too often, since looking goes on for so many accesses. What bursts count before they look is neither. So what was
+ * counted behind is multiplied by what makes the two equal in that part of the run. */
+static double correction(const struct kind *before, const struct kind *behind, const struct part *part,
+                         unsigned without)
+{
+    double counted = speed_of(behind, part, without), right = speed_of(before, part, without);
+    return counted > 0 && right > 0 ? right / counted : 1;
+}
+
+/* Of all that were counted behind, as corrected; where none was, of those before. */
+static double mean_rate(const struct reuse *reuse, const struct kind *before)
+{
+    double accesses = 0, ns = 0;
+    array_each (&reuse->bursts, const struct burst, burst) {
+        double stands_for = burst->rate[GROUPS] > 0 ? (double)burst->process_ns : 0;
+        accesses += burst->rate[GROUPS] * stands_for;
+        ns += stands_for;
+    }
+    bool any = ns > 0;
+    array_each (&before->items, const struct seen, seen) {
+        double stands_for = any || seen->event->counted_ns == 0 ? 0 : seen->stands_for;
+        accesses += stands_for > 0 ? (double)seen->event->counted / (double)seen->event->counted_ns * stands_for : 0;
+        ns += stands_for;
+    }
+    return ns > 0 ? accesses / ns : 0;
+}
+
 static void take_bursts(struct reuse *reuse)
 {
     const struct flow_long_burst *rows;
-    size_t count = flow_long_bursts(reuse->flow, &rows);
-    double counted = 0, counted_ns = 0;
+    size_t count = flow_long_bursts(reuse->flow, &rows), processes = flow_process_count(reuse->flow) + 1;
     struct flow_long_burst *sorted = mem_alloc((count + 1) * sizeof *sorted);
+    struct kind kinds[2] = {0}, *before = &kinds[0], *behind = &kinds[1];
+    uint64_t *last_time = mem_zalloc(processes * sizeof *last_time);
+    for (unsigned k = 0; k < 2; k++) {
+        kinds[k].last_ns = mem_zalloc(processes * sizeof *kinds[k].last_ns);
+        kinds[k].last = mem_zalloc(processes * sizeof *kinds[k].last);
+    }
     if (count)
         memcpy(sorted, rows, count * sizeof *sorted);
     qsort(sorted, count, sizeof *sorted, by_process_time);
-    uint64_t *last = mem_zalloc((flow_process_count(reuse->flow) + 1) * sizeof *last);
-    uint64_t *last_time = mem_zalloc((flow_process_count(reuse->flow) + 1) * sizeof *last_time);
     for (size_t i = 0; i < count; i++) {
-        const struct event_long_burst *event = &sorted[i].event;
-        const struct flow_thread *thread = flow_thread(reuse->flow, sorted[i].thread);
-        uint64_t *before = &last[thread->process];
-        counted += (double)event->counted;
-        counted_ns += (double)event->counted_ns;
-        if (event->accesses == 0)
-            continue; /* it only counted: the next one stands for its time, too */
-        struct burst burst = {.thread = sorted[i].thread,
+        uint32_t process = flow_thread(reuse->flow, sorted[i].thread)->process;
+        size_t number = behind->items.count; /* what is counted before goes with the next one that looks */
+        see(sorted[i].event.accesses ? behind : before, &sorted[i], process, number);
+        if (sorted[i].event.accesses)
+            last_time[process] = sorted[i].time;
+    }
+    for (size_t i = 0; i < behind->items.count; i++) {
+        const struct seen *seen = &behind->items.items[i];
+        const struct event_long_burst *event = seen->event;
+        struct part part = part_of(behind, i);
+        double rate = event->counted_ns ? (double)event->counted / (double)event->counted_ns : 0;
+        struct burst burst = {.thread = seen->thread,
                               .number = event->burst,
-                              .group = reuse->looked++ % GROUPS,
-                              .process_ns = event->process_ns > *before ? event->process_ns - *before : 0,
-                              .accesses = event->accesses,
-                              .rate = event->counted_ns ? (double)event->counted / (double)event->counted_ns : 0};
-        *before = event->process_ns;
-        last_time[thread->process] = sorted[i].time;
+                              .group = seen->group,
+                              .process_ns = (uint64_t)seen->stands_for,
+                              .accesses = event->accesses};
+        for (unsigned k = 0; k <= GROUPS; k++)
+            burst.rate[k] = rate > 0 ? rate * correction(before, behind, &part, k) : 0;
         array_push(&reuse->bursts, burst);
     }
-    reuse->rate = counted_ns > 0 ? counted / counted_ns : 0;
+    reuse->rate = mean_rate(reuse, before);
+    reuse->looked = (uint32_t)reuse->bursts.count;
     reuse->groups = reuse->looked < GROUPS ? reuse->looked : GROUPS;
     stretch(reuse, last_time);
-    free(last_time);
     array_sort(&reuse->bursts, by_thread_and_number);
-    free(last);
+    for (unsigned k = 0; k < 2; k++) {
+        array_free(&kinds[k].items);
+        free(kinds[k].last_ns);
+        free(kinds[k].last);
+    }
+    free(last_time);
     free(sorted);
 }
 
@@ -149,11 +247,13 @@ static void take_rows(struct reuse *reuse)
     const struct flow_reuse *rows;
     size_t count = flow_reuses(reuse->flow, &rows);
     for (size_t i = 0; i < count; i++) {
+        if (rows[i].event.flags & REUSE_TIMED)
+            continue; /* see reuse_check */
         struct burst *burst = burst_of(reuse, rows[i].thread, rows[i].event.burst);
         if (!burst)
             continue; /* its end was lost */
         uint32_t site = rows[i].site;
-        struct row row = {.subject = site != FLOW_NONE ? site : (uint64_t)1 << 32 | rows[i].object,
+        struct row row = {.subject = reuse_subject(rows[i].object, site),
                           .burst = (uint32_t)(burst - reuse->bursts.items),
                           .object = rows[i].object,
                           .bin = rows[i].event.bin < REUSE_BINS ? rows[i].event.bin : REUSE_BINS - 1,
@@ -163,39 +263,75 @@ static void take_rows(struct reuse *reuse)
             burst->followed += row.value;
         array_push(&reuse->rows, row);
     }
-    array_each (&reuse->bursts, struct burst, burst) {
-        double rate = burst->rate > 0 ? burst->rate : reuse->rate;
-        burst->weight = rate * (double)burst->process_ns / (double)burst->accesses;
-    }
     array_sort(&reuse->rows, by_subject);
+}
+
+/* Of the CPU time, what sampling left to the program. */
+static double own_share(const struct flow *flow)
+{
+    const struct trace_session *ending = flow_ending(flow);
+    double cpu_ns = ending ? (double)trace_session_number(ending, "cpu_ns", 0) : 0;
+    return cpu_ns > 0 ? fmax(1 - (double)trace_session_number(ending, "handler_ns", 0) / cpu_ns, 0) : 1;
+}
+
+static void weigh(struct reuse *reuse)
+{
+    size_t count = reuse->bursts.count;
+    struct burst *bursts = reuse->bursts.items;
+    struct reuse_weights *weights = reuse_weights_new(reuse->flow, count);
+    double *times = mem_alloc((count + 1) * sizeof *times);
+    array_each (&reuse->rows, const struct row, row) {
+        struct burst *burst = &bursts[row->burst];
+        if (!(row->flags & REUSE_DIRTY))
+            burst->line = burst->line > 0 && burst->line < row->value ? burst->line : row->value;
+    }
+    array_each (&reuse->rows, const struct row, row) {
+        const struct burst *burst = &bursts[row->burst];
+        bool first = row->flags & REUSE_AT_LEAST; /* use of a line in the burst */
+        if (!(row->flags & REUSE_DIRTY))
+            reuse_weights_add(weights, row->burst, row->subject, row->value / (double)burst->accesses,
+                              first ? row->value / burst->line : 0);
+    }
+    reuse_weights_sample(weights);
+    double all = reuse_cpu_seconds(reuse) * 1e9 * own_share(reuse->flow);
+    for (unsigned k = 0; k <= GROUPS; k++) {
+        double sum = 0;
+        for (size_t i = 0; i < count; i++)
+            sum += times[i] = bursts[i].group == k ? 0 : (double)bursts[i].process_ns;
+        for (size_t i = 0; i < count && sum > 0; i++)
+            times[i] *= all / sum;
+        reuse_weights_find(weights, times);
+        for (size_t i = 0; i < count; i++) {
+            double rate = bursts[i].rate[k] > 0 ? bursts[i].rate[k] : reuse->rate;
+            bursts[i].weight[k] = rate * times[i] / (double)bursts[i].accesses;
+        }
+    }
+    free(times);
+    reuse_weights_free(weights);
 }
 
 static void add(struct reuse_counts *counts, const struct row *row, double weight)
 {
-    if (row->flags & REUSE_AT_LEAST)
-        counts->at_least[row->bin] += row->value * weight;
-    else
-        counts->used[row->bin] += row->value * weight;
     double value = row->value * weight;
+    if (value <= 0)
+        return;
+    if (row->flags & REUSE_AT_LEAST)
+        counts->at_least[row->bin] += value;
+    else
+        counts->used[row->bin] += value;
     counts->least = counts->least > 0 && counts->least < value ? counts->least : value;
 }
 
-/* All groups but one; GROUPS: all of them. */
-static void sum_counts(struct reuse_counts *sum, const struct reuse_counts *groups, unsigned without)
+/* Different lines in so many accesses. */
+static double footprint(const struct reuse_curve *curve, uint64_t accesses)
 {
-    memset(sum, 0, sizeof *sum);
-    for (unsigned k = 0; k < GROUPS; k++) {
-        if (k == without)
-            continue;
-        for (unsigned bin = 0; bin < REUSE_BINS; bin++) {
-            sum->used[bin] += groups[k].used[bin];
-            sum->at_least[bin] += groups[k].at_least[bin];
-        }
-        sum->at_once += groups[k].at_once;
-        sum->bursts += groups[k].bursts;
-        if (groups[k].least > 0 && (sum->least <= 0 || groups[k].least < sum->least))
-            sum->least = groups[k].least;
+    unsigned end = reuse_bin(accesses);
+    double lines = 0, before = 1;
+    for (unsigned bin = 0; bin < end && bin <= curve->last; bin++) {
+        lines += (before + curve->survival[bin]) / 2 * (double)(reuse_bin_time(bin + 1) - reuse_bin_time(bin));
+        before = curve->survival[bin];
     }
+    return lines;
 }
 
 /* The footprint of the longest burst but a few. */
@@ -211,14 +347,7 @@ static double known_lines(const struct reuse *reuse)
                 length = other;
             }
     }
-    const struct reuse_curve *curve = &reuse->all[GROUPS];
-    unsigned end = reuse_bin(longest[LONGEST - 1]);
-    double lines = 0, before = 1;
-    for (unsigned bin = 0; bin < end && bin <= curve->last; bin++) {
-        lines += (before + curve->survival[bin]) / 2 * (double)(reuse_bin_time(bin + 1) - reuse_bin_time(bin));
-        before = curve->survival[bin];
-    }
-    return lines;
+    return footprint(&reuse->all[GROUPS], longest[LONGEST - 1]);
 }
 
 struct reuse *reuse_make(const struct flow *flow)
@@ -232,23 +361,19 @@ struct reuse *reuse_make(const struct flow *flow)
         return NULL;
     }
     take_rows(reuse);
-    array_each (&reuse->rows, const struct row, row) {
-        const struct burst *burst = &reuse->bursts.items[row->burst];
-        if (!(row->flags & REUSE_DIRTY))
-            add(&reuse->counts[burst->group], row, burst->weight);
-    }
-    array_each (&reuse->bursts, const struct burst, burst) {
-        for (unsigned k = 0; k <= GROUPS; k++)
-            reuse->stands_for[k] += k == burst->group ? 0 : (double)burst->process_ns;
-        reuse->counts[burst->group].at_once += ((double)burst->accesses - burst->followed) * burst->weight;
-        reuse->counts[burst->group].bursts++;
-    }
-    struct reuse_counts *sum = mem_alloc(sizeof *sum);
+    weigh(reuse);
+    struct reuse_counts *counts = mem_alloc(sizeof *counts);
     for (unsigned k = 0; k <= GROUPS; k++) {
-        sum_counts(sum, reuse->counts, k);
-        reuse_curve_make(&reuse->all[k], sum, NULL);
+        memset(counts, 0, sizeof *counts);
+        array_each (&reuse->rows, const struct row, row) {
+            if (!(row->flags & REUSE_DIRTY))
+                add(counts, row, reuse->bursts.items[row->burst].weight[k]);
+        }
+        array_each (&reuse->bursts, const struct burst, burst)
+            counts->at_once += ((double)burst->accesses - burst->followed) * burst->weight[k];
+        reuse_curve_make(&reuse->all[k], counts, NULL);
     }
-    free(sum);
+    free(counts);
     reuse->known_lines = known_lines(reuse);
     return reuse;
 }
@@ -290,7 +415,7 @@ double reuse_known_bytes(const struct reuse *reuse)
 enum population { CACHED, PAST, DIRTY, POPULATIONS };
 
 struct subject {
-    struct reuse_counts counts[POPULATIONS][GROUPS];
+    struct reuse_counts counts[POPULATIONS][GROUPS + 1]; /* without group k, then of all */
     double accesses;
     uint32_t bursts;
 };
@@ -305,14 +430,13 @@ static void gather(const struct reuse *reuse, size_t from, size_t to, struct sub
         bool past = row->flags & REUSE_NONTEMPORAL, dirty = row->flags & REUSE_DIRTY;
         if (past && dirty)
             continue;
-        add(&subject->counts[dirty ? DIRTY : past ? PAST : CACHED][burst->group], row, burst->weight);
+        for (unsigned k = 0; k <= GROUPS; k++)
+            add(&subject->counts[dirty ? DIRTY : past ? PAST : CACHED][k], row, burst->weight[k]);
         if (!dirty)
-            subject->accesses += row->value * burst->weight;
+            subject->accesses += row->value * burst->weight[GROUPS];
         if (row->burst != last) {
             last = row->burst;
             subject->bursts++;
-            for (unsigned p = 0; p < POPULATIONS; p++)
-                subject->counts[p][burst->group].bursts++;
         }
     }
 }
@@ -325,18 +449,15 @@ static double total(const struct reuse_counts *counts)
     return sum;
 }
 
-/* Lines that pass a cache of `lines`, without group `without`; scaled up to all. */
-static double misses(const struct reuse *reuse, const struct reuse_counts *groups, unsigned without, double time,
-                     struct reuse_counts *sum)
+/* Lines that pass a cache that forgets after `time`. */
+static double misses(const struct reuse_counts *counts, const struct reuse_curve *all, double time)
 {
     struct reuse_curve curve;
-    sum_counts(sum, groups, without);
-    double accesses = total(sum);
+    double accesses = total(counts);
     if (accesses <= 0)
         return 0;
-    reuse_curve_make(&curve, sum, &reuse->all[without]);
-    return accesses * reuse_curve_at(&curve, time) *
-           (reuse->stands_for[without] > 0 ? reuse->stands_for[GROUPS] / reuse->stands_for[without] : 0);
+    reuse_curve_make(&curve, counts, all);
+    return accesses * reuse_curve_at(&curve, time);
 }
 
 struct spread {
@@ -346,7 +467,8 @@ struct spread {
 /* Of few groups as much more as Student's interval is wider than two standard errors, at 95%. */
 static double error_of(const struct reuse *reuse, const struct spread *spread)
 {
-    static const double student[GROUPS + 1] = {0, 0, 12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36};
+    static const double student[GROUPS + 1] = {0,    0,    12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36,
+                                               2.31, 2.26, 2.23,  2.20, 2.18, 2.16, 2.14, 2.13};
     double mean = 0, sum = 0, groups = reuse->groups;
     if (reuse->groups < 2)
         return INFINITY;
@@ -357,12 +479,7 @@ static double error_of(const struct reuse *reuse, const struct spread *spread)
     return sqrt(sum * (groups - 1) / groups) * student[reuse->groups] / 2;
 }
 
-static int by_bytes(const void *left, const void *right)
-{
-    const struct reuse_object *a = left, *b = right;
-    double more = b->bytes.read + b->bytes.written - a->bytes.read - a->bytes.written;
-    return more > 0 ? 1 : more < 0 ? -1 : 0;
-}
+ORDER_BY(by_bytes, struct reuse_object, ORDER(b->bytes.read + b->bytes.written, a->bytes.read + a->bytes.written))
 
 void reuse_ask(const struct reuse *reuse, double bytes, struct reuse_answer *answer)
 {
@@ -377,7 +494,6 @@ void reuse_ask(const struct reuse *reuse, double bytes, struct reuse_answer *ans
     for (unsigned k = 0; k <= GROUPS; k++)
         times[k] = reuse_curve_time(&reuse->all[k], lines);
     struct subject *subject = mem_alloc(sizeof *subject);
-    struct reuse_counts *sum = mem_alloc(sizeof *sum);
     for (size_t from = 0, to; from < reuse->rows.count; from = to) {
         struct spread read = {0}, written = {0};
         const struct row *first = &reuse->rows.items[from];
@@ -388,9 +504,10 @@ void reuse_ask(const struct reuse *reuse, double bytes, struct reuse_answer *ans
         for (size_t i = from; i < to && object == FLOW_NONE; i++)
             object = reuse->rows.items[i].object;
         for (unsigned k = 0; k <= GROUPS; k++) {
-            double past = misses(reuse, subject->counts[PAST], k, times[k], sum);
-            double in = misses(reuse, subject->counts[CACHED], k, times[k], sum) * scale,
-                   out = (misses(reuse, subject->counts[DIRTY], k, times[k], sum) + past) * scale;
+            const struct reuse_curve *all = &reuse->all[k];
+            double past = misses(&subject->counts[PAST][k], all, times[k]);
+            double in = misses(&subject->counts[CACHED][k], all, times[k]) * scale,
+                   out = (misses(&subject->counts[DIRTY][k], all, times[k]) + past) * scale;
             if (k == GROUPS) {
                 read.value = in;
                 written.value = out;
@@ -414,11 +531,36 @@ void reuse_ask(const struct reuse *reuse, double bytes, struct reuse_answer *ans
     answer->all = (struct reuse_bytes){all_read.value, all_written.value, error_of(reuse, &all_read),
                                        error_of(reuse, &all_written)};
     array_sort(&answer->objects, by_bytes);
-    free(sum);
     free(subject);
 }
 
 void reuse_answer_free(struct reuse_answer *answer)
 {
     array_free(&answer->objects);
+}
+
+struct reuse_check reuse_check(const struct reuse *reuse, const struct calibration *calibration)
+{
+    enum { PRIVATE = 2, FACTOR = 2 /* caches are not quite filled in the order of use */ };
+    const struct flow_reuse *rows;
+    size_t count = flow_reuses(reuse->flow, &rows);
+    struct reuse_check check = {0};
+    for (uint32_t i = 0; calibration && i < calibration->cache_count && calibration_shows(calibration); i++)
+        if (calibration->caches[i].level == PRIVATE)
+            check.cache = calibration->caches[i].size;
+    for (size_t i = 0; i < count && check.cache; i++) {
+        const struct event_reuse *event = &rows[i].event;
+        if (!(event->flags & REUSE_TIMED) || event->bin >= REUSE_BINS || event->count > UINT32_MAX)
+            continue;
+        double used = footprint(&reuse->all[GROUPS], reuse_bin_time(event->bin)) * CACHE_LINE;
+        bool near = calibration_level(calibration, (uint32_t)event->count) <= PRIVATE;
+        if (used * FACTOR < (double)check.cache) {
+            check.inside++;
+            check.near += near;
+        } else if (used > (double)check.cache * FACTOR) {
+            check.beyond++;
+            check.far += !near;
+        }
+    }
+    return check;
 }

@@ -4,6 +4,7 @@
 #include "base/array.h"
 #include "flow/flow.h"
 
+struct calibration;
 struct reuse;
 
 /* NULL when the recording has no long bursts. */
@@ -34,6 +35,16 @@ uint32_t reuse_burst_count(const struct reuse *reuse); /* that looked at accesse
 double reuse_access_rate(const struct reuse *reuse);   /* accesses per ns of CPU time; 0: not known */
 double reuse_cpu_seconds(const struct reuse *reuse);   /* of all processes, that bursts stand for */
 double reuse_known_bytes(const struct reuse *reuse);   /* the largest cache that bursts are long enough for */
+
+/* At the ends of long bursts some loads are timed, of lines whose time since their last use is known. By reuse times they should be in
+ * the second-level cache where what was used since fills less than half of it, and not where it fills it twice; by the
+ * machine's calibration they were, or were not. */
+struct reuse_check {
+    uint64_t cache;        /* bytes; 0: nothing is known */
+    uint32_t inside, near; /* that should be in it; that were */
+    uint32_t beyond, far;  /* that should not; that were not */
+};
+struct reuse_check reuse_check(const struct reuse *reuse, const struct calibration *calibration);
 
 void reuse_ask(const struct reuse *reuse, double bytes, struct reuse_answer *answer);
 void reuse_answer_free(struct reuse_answer *answer);

@@ -1,13 +1,9 @@
 /* See reuse_curve.h. */
 #include "analysis/reuse/reuse_curve.h"
 
+#include "analysis/thresholds.h"
+
 #include <math.h>
-
-/* What the curve of all is worth beside its own, in accesses that were followed: where fewer are at risk, it shows more. */
-enum { PRIOR = 4 };
-
-/* Likewise, of all: fewer at risk show nothing, and one that ends among them would seem to be all. */
-enum { FEWEST = 8 };
 
 static double width(unsigned bin)
 {
@@ -23,13 +19,14 @@ void reuse_curve_make(struct reuse_curve *curve, const struct reuse_counts *coun
         if (counts->used[bin] + counts->at_least[bin] > 0)
             curve->last = bin;
     }
-    double prior = all ? PRIOR * counts->least : 0;
+    /* What the curve of all is worth beside its own: where fewer are at risk, it shows more. */
+    double prior = all ? thresholds.few_bursts * counts->least : 0;
     for (unsigned bin = 0; bin < REUSE_BINS; bin++) {
         double ended = counts->used[bin] + (bin == 1 ? counts->at_once : 0), risk = at_risk - counts->at_least[bin] / 2;
         double expected = all ? prior * all->hazard[bin] : 0;
         double hazard = fmax(risk, 0) + prior > 0 ? fmin(1, (ended + expected) / (fmax(risk, 0) + prior)) : 0;
-        if (!all && at_risk < FEWEST * counts->least)
-            hazard = 0;
+        if (!all && at_risk < thresholds.bursts * counts->least)
+            hazard = 0; /* one that ends among so few would seem to be all */
         double before = survival;
         survival *= 1 - hazard;
         at_risk -= ended + counts->at_least[bin];

@@ -5,19 +5,15 @@
 #include "analysis/traffic/traffic.h"
 
 #include "analysis/reuse/reuse.h"
+#include "analysis/thresholds.h"
 #include "analysis/traffic/traffic_make.h"
+#include "base/order.h"
 #include "base/units.h"
 #include "topology/calibration.h"
 #include "trace/session.h"
 
 #include <math.h>
 #include <string.h>
-
-const struct traffic_rules traffic_rules = {
-    .bursts = 5, .cached = 0.001, .samples = 20, .lines = 20, .fewest_lines = 8, .memory = 0.9};
-
-/* Threads that take turns with others count as running where they have this part of what the busiest has. */
-static const double runs = 0.1;
 
 struct summing {
     struct traffic *traffic;
@@ -142,9 +138,12 @@ static void count_samples(void *context, const struct flow_access *access)
 static void share_out(void *context, const struct flow_access *access)
 {
     struct summing *summing = context;
+    struct traffic_object *row = row_of(summing->traffic, access->object);
     struct traffic_bytes bytes;
     if (!traffic_bytes_of(summing->traffic, access, &bytes))
         return;
+    row->placed += access->from >= 0 && access->home >= 0;
+    row->remote += access->from >= 0 && access->home >= 0 && access->from != access->home;
     if (access->thread < summing->thread_count)
         traffic_add(&summing->threads[access->thread].bytes, &bytes);
     traffic_place(summing->traffic, access, &bytes);
@@ -161,19 +160,9 @@ static int by_bytes(const struct traffic_bytes *a, const struct traffic_bytes *b
     return x > y ? -1 : x < y;
 }
 
-static int objects_by_bytes(const void *left, const void *right)
-{
-    const struct traffic_object *a = left, *b = right;
-    int order = by_bytes(&a->bytes, &b->bytes);
-    return order ? order : a->object < b->object ? -1 : a->object > b->object;
-}
+ORDER_BY(objects_by_bytes, struct traffic_object, by_bytes(&a->bytes, &b->bytes) ?: ORDER(a->object, b->object))
 
-static int threads_by_bytes(const void *left, const void *right)
-{
-    const struct traffic_thread *a = left, *b = right;
-    int order = by_bytes(&a->bytes, &b->bytes);
-    return order ? order : a->thread < b->thread ? -1 : a->thread > b->thread;
-}
+ORDER_BY(threads_by_bytes, struct traffic_thread, by_bytes(&a->bytes, &b->bytes) ?: ORDER(a->thread, b->thread))
 
 void traffic_judge(const struct traffic *traffic, struct traffic_bytes *bytes)
 {
@@ -182,9 +171,9 @@ void traffic_judge(const struct traffic *traffic, struct traffic_bytes *bytes)
         return;
     }
     bytes->is_rated = traffic->recorded && !traffic->too_few && bytes->accesses > 0;
-    bytes->state = !bytes->is_rated                                                             ? TRAFFIC_UNKNOWN
-                   : traffic_total(bytes) < traffic_rules.cached * bytes->accesses * CACHE_LINE ? TRAFFIC_CACHED
-                                                                                                : TRAFFIC_MEMORY;
+    bytes->state = !bytes->is_rated                                                                ? TRAFFIC_UNKNOWN
+                   : traffic_total(bytes) < thresholds.cached_lines * bytes->accesses * CACHE_LINE ? TRAFFIC_CACHED
+                                                                                                   : TRAFFIC_MEMORY;
 }
 
 void traffic_finish(struct traffic *traffic)
@@ -225,7 +214,7 @@ static uint32_t most_running(const struct flow *flow, bool all)
         busiest = crowd.bursts[i] > busiest ? crowd.bursts[i] : busiest;
     for (uint32_t i = 0; i < count; i++) {
         int node = flow_thread_node(flow, i);
-        if (crowd.bursts[i] == 0 || (double)crowd.bursts[i] < runs * (double)busiest)
+        if (crowd.bursts[i] == 0 || (double)crowd.bursts[i] < thresholds.part * (double)busiest)
             continue;
         uint32_t here = ++running[node < 0 || all ? 0 : node];
         most = here > most ? here : most;
@@ -263,11 +252,56 @@ static double size_of(const struct traffic *traffic, const struct traffic_object
                                   : (double)flow_object_copy(traffic->flow, row->object).size;
 }
 
+/* Different lines of all objects that a thread meets in so many seconds, if it goes on to meet new ones as long bursts saw it do; of an
+ * object there are no more than it has. */
+static double lines_in(const struct traffic *traffic, double seconds, double threads)
+{
+    double lines = traffic->nobody.bytes.read / threads * seconds;
+    array_each (&traffic->objects, const struct traffic_object, row)
+        lines += fmin(row->bytes.read / threads * seconds, size_of(traffic, row));
+    return lines / CACHE_LINE;
+}
+
+/* The time that a thread needs at least to fill what its cache has beyond what bursts show: at the pace of bursts, since new lines become
+ * rarer with time. No longer than the recording. */
+static double time_to_fill(const struct traffic *traffic, double threads)
+{
+    enum { HALVINGS = 60 };
+    double left = (traffic->cache - traffic->known_cache) / CACHE_LINE;
+    double low = 0, high = traffic->seconds;
+    for (int i = 0; i < HALVINGS; i++) {
+        double middle = (low + high) / 2;
+        *(lines_in(traffic, middle, threads) < left ? &low : &high) = middle;
+    }
+    return high;
+}
+
+/* Bursts that are too short for the cache see lines as new that it may hold. Until it is full, each line of an object comes from memory once
+ * at most. */
+static void bound_above(struct traffic *traffic, double threads)
+{
+    double seconds = time_to_fill(traffic, threads), before = traffic_total(&traffic->all);
+    traffic->all.read = traffic->nobody.bytes.read;
+    traffic->all.written = traffic->nobody.bytes.written;
+    array_each (&traffic->objects, struct traffic_object, row) {
+        double most = size_of(traffic, row) / seconds * threads;
+        double part = row->bytes.read > most ? most / row->bytes.read : 1;
+        row->bytes.read *= part;
+        row->bytes.written *= part;
+        row->bytes.least *= part;
+        row->bytes.error *= part;
+        traffic->all.read += row->bytes.read;
+        traffic->all.written += row->bytes.written;
+    }
+    traffic->all.least = traffic_total(&traffic->all);
+    traffic->all.error *= before > 0 ? traffic->all.least / before : 1;
+}
+
 /* What no burst was long enough to see used again may be used again from a cache, as far as it fits there: each thread has a part of
  * these objects, and of that part at most what its cache holds. */
-static void bound_below(struct traffic *traffic)
+static void bound_below(struct traffic *traffic, double threads)
 {
-    double size = 0, threads = most_running(traffic->flow, true);
+    double size = 0;
     array_each (&traffic->objects, const struct traffic_object, row)
         size += traffic_total(&row->bytes) > 0 ? size_of(traffic, row) : 0;
     double share = size > 0 ? fmax(1 - traffic->cache * threads / size, 0) : 0;
@@ -293,8 +327,12 @@ static void take_objects(struct traffic *traffic, const struct reuse_answer *ans
     traffic->all.written = answer->all.written;
     traffic->all.least = traffic_total(&traffic->all);
     traffic->all.error = answer->all.read_error + answer->all.written_error;
-    if (traffic->at_most)
-        bound_below(traffic);
+    if (!traffic->at_most)
+        return;
+    double threads = most_running(traffic->flow, true);
+    if (traffic->cache > traffic->known_cache)
+        bound_above(traffic, threads);
+    bound_below(traffic, threads);
 }
 
 static void take_threads(struct summing *summing, double cpu_s)
@@ -324,7 +362,7 @@ struct traffic *traffic_make(const struct flow *flow, double cache)
     struct error ignored = {0}; /* the flow has read them all before */
     traffic->source = TRAFFIC_BURSTS;
     traffic->bursts = reuse_burst_count(reuse);
-    traffic->too_few = traffic->bursts < traffic_rules.bursts;
+    traffic->too_few = traffic->bursts < thresholds.long_bursts;
     traffic->known_cache = reuse_known_bytes(reuse);
     traffic->cache = cache > 0 ? cache : own_cache(flow);
     bool unknown = traffic->cache <= 0; /* without a calibration: what the largest leaves to memory that bursts show */
@@ -358,6 +396,7 @@ void traffic_free(struct traffic *traffic)
     array_free(&traffic->objects);
     array_free(&traffic->threads);
     array_free(&traffic->functions);
+    array_free(&traffic->lines);
     array_free(&traffic->counted.items);
     free(traffic->node_pairs);
     free(traffic->node_read);

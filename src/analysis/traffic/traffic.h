@@ -40,6 +40,8 @@ struct traffic_object {
     uint32_t object, site; /* site: or FLOW_NONE; then `object` is all of it */
     uint32_t bursts;       /* that it was met in */
     uint64_t stores;       /* of the samples */
+    uint64_t placed;       /* likewise: both nodes are known ... */
+    uint64_t remote;       /* ... and differ */
     struct traffic_bytes bytes;
 };
 
@@ -80,25 +82,9 @@ struct traffic_counted {
     array_of(struct traffic_memory) items; /* in order of the nodes */
 };
 
-/* What the program's own CPUs brought from memory, by generic events of a core, in bytes per second; negative: not known. Lines of another
- * processor's caches are in it, too. */
-struct traffic_core {
-    const char *events;   /* which; NULL: nothing was counted ... */
-    const char *reason;   /* ... and why, or NULL: it was not requested */
-    const char *absent;   /* better events that the kernel refused, or NULL */
-    double running;       /* the smallest part of its time that an event was counted: figures are scaled up by it */
-    double seconds;       /* what rates are of */
-    double prefetched;    /* asked for by prefetchers */
-    double demanded;      /* by loads */
-    double missed;        /* by either, and by stores: where they are not distinguished */
-    double hidden;        /* `prefetched`; else of `missed`, at most: what is in no sample */
-    double part_of_reads; /* of what memory controllers read, the program's part, 0 to 1; negative: not known */
-};
-
 struct traffic {
     const struct flow *flow;
     struct traffic_counted counted;
-    struct traffic_core core;
     enum traffic_source source;
     struct traffic_samples sampled; /* by data sources */
     bool requested, possible;       /* the recorder was asked for it; and could */
@@ -117,20 +103,11 @@ struct traffic {
     double unplaced;                         /* bytes per second whose nodes are not known */
     array_of(struct traffic_object) objects; /* most bytes first; the unknown last */
     array_of(struct traffic_thread) threads; /* likewise; those with samples */
-    array_of(
-        struct traffic_bytes) functions; /* by the flow's numbers, once traffic_functions() was called: bytes alone */
-    struct traffic_object nobody;        /* what is not attributed */
-    uint32_t *by_object, *by_site;       /* rows of `objects`, or FLOW_NONE */
+    array_of(struct traffic_bytes) functions,
+        lines;                     /* by the flow's numbers, once traffic_code() was called: bytes alone */
+    struct traffic_object nobody;  /* what is not attributed */
+    uint32_t *by_object, *by_site; /* rows of `objects`, or FLOW_NONE */
 };
-
-extern const struct traffic_rules {
-    uint32_t bursts;       /* long ones: fewer, and nothing is said */
-    double cached;         /* lines from memory for each access, below which caches serve something */
-    uint32_t samples;      /* by data sources: loads whose source is known; fewer, and nothing is said */
-    uint32_t lines;        /* ... that memory answered: fewer, and the bytes are not known */
-    uint32_t fewest_lines; /* ... of an object, thread, function or slice of time */
-    double memory;         /* ... share from which something is said to come from memory */
-} traffic_rules;
 
 /* From long bursts, where each thread has a cache of so many bytes; 0: as on the machine that was recorded. */
 struct traffic *traffic_make(const struct flow *flow, double cache);
@@ -157,11 +134,12 @@ static inline double traffic_total(const struct traffic_bytes *bytes)
 }
 
 /* Of the bytes between caches and memory, the share of those whose memory is on another node than the thread: what caches
- * answer is not remote. Negative when it is not known: there is one node, the bytes are unknown, or the home nodes of most of them. */
-double traffic_remote_share(const struct traffic *traffic);
+ * answer is not remote. Negative when it is not known: there is one node, the bytes are unknown, or the home nodes of most of them. `error`
+ * is its standard error, of what long bursts say of objects and samples of nodes. */
+double traffic_remote_share(const struct traffic *traffic, double *error);
 
-/* Fills `functions`, whose names it looks up: when they are wanted, by the thread that may do so. */
-void traffic_functions(struct traffic *traffic);
+/* Fills `functions` and `lines`, whose names it looks up: when they are wanted, by the thread that may do so. */
+void traffic_code(struct traffic *traffic);
 
 /* What one access stands for; false where it does not count. `samples` and `lines` are of this one alone. */
 bool traffic_bytes_of(const struct traffic *traffic, const struct flow_access *access, struct traffic_bytes *bytes);
@@ -176,5 +154,6 @@ const struct traffic_object *traffic_of_site(const struct traffic *traffic, uint
 /* A thread's; NULL when it has no bursts. */
 const struct traffic_thread *traffic_of_thread(const struct traffic *traffic, uint32_t thread);
 
-/* A function's, after traffic_functions(); NULL when none of its instructions was met. */
+/* A function's, a line's, after traffic_code(); NULL when none of its instructions was met. */
 const struct traffic_bytes *traffic_of_function(const struct traffic *traffic, uint32_t function);
+const struct traffic_bytes *traffic_of_line(const struct traffic *traffic, uint32_t line);

@@ -1,6 +1,6 @@
-/* analysis/traffic/traffic_counted.c - what was counted beside hardware samples during the recording: by memory controllers, texts
- * "0:1234 1:5678" in its end, by the kernel's numbers of nodes ("0-1:1234" for two together); by the program's own CPUs, one number
- * each. See traffic.h. */
+/* analysis/traffic/traffic_counted.c - what memory controllers counted beside hardware samples during the recording: texts
+ * "0:1234 1:5678" in its end, by the kernel's numbers of nodes ("0-1:1234" for two together). See traffic.h. */
+#include "base/order.h"
 #include "analysis/traffic/traffic_make.h"
 
 #include "trace/session.h"
@@ -73,15 +73,13 @@ static void take_column(struct traffic *traffic, const char *key, enum column co
     }
 }
 
-static int by_node(const void *left, const void *right)
-{
-    const struct traffic_memory *a = left, *b = right;
-    int first = __builtin_ctzll(a->nodes), second = __builtin_ctzll(b->nodes);
-    return first < second ? -1 : first > second;
-}
+ORDER_BY(by_node, struct traffic_memory, ORDER(__builtin_ctzll(a->nodes), __builtin_ctzll(b->nodes)))
 
-static void count_memory(struct traffic *traffic, const struct trace_session *ending)
+void traffic_count(struct traffic *traffic)
 {
+    const struct trace_session *ending = flow_ending(traffic->flow);
+    if (!ending)
+        return;
     struct traffic_counted *counted = &traffic->counted;
     counted->reason = trace_session_get(ending, "memory_counters_reason");
     counted->seconds = (double)trace_session_number(ending, "memory_counted_ns", 0) * 1e-9;
@@ -103,55 +101,4 @@ static void count_memory(struct traffic *traffic, const struct trace_session *en
         if (traffic->all.is_rated && row->read >= 0)
             row->exposed = fmin(exposed, row->read);
     }
-}
-
-static double core_rate(const struct trace_session *ending, const char *key, double seconds)
-{
-    const char *text = trace_session_get(ending, key);
-    char *end;
-    double bytes = text ? strtod(text, &end) : -1;
-    return text && end > text && isfinite(bytes) && bytes >= 0 ? bytes / seconds : -1;
-}
-
-/* Of the bytes that all memory controllers read, those of the program. */
-static double part_of_reads(const struct traffic *traffic, double bytes_s)
-{
-    double read = 0;
-    array_each (&traffic->counted.items, const struct traffic_memory, row) {
-        if (row->read < 0)
-            return -1;
-        read += row->read * traffic->counted.seconds;
-    }
-    return bytes_s >= 0 && read > 0 && !traffic->counted.missing ? fmin(bytes_s * traffic->core.seconds / read, 1) : -1;
-}
-
-static void count_core(struct traffic *traffic, const struct trace_session *ending)
-{
-    struct traffic_core *core = &traffic->core;
-    core->reason = trace_session_get(ending, "core_counters_reason");
-    core->seconds = (double)trace_session_number(ending, "core_counted_ns", 0) * 1e-9;
-    if (core->seconds <= 0 || flow_windowed(traffic->flow))
-        return; /* they are of the whole recording */
-    core->prefetched = core_rate(ending, "core_prefetched_bytes", core->seconds);
-    core->demanded = core_rate(ending, "core_demanded_bytes", core->seconds);
-    core->missed = core_rate(ending, "core_missed_bytes", core->seconds);
-    if (core->prefetched < 0 && core->demanded < 0 && core->missed < 0)
-        return;
-    core->events = trace_session_get(ending, "core_counters");
-    core->absent = trace_session_get(ending, "core_counters_absent");
-    core->running = (double)trace_session_number(ending, "core_counters_running_ppm", 1000000) * 1e-6;
-    core->hidden = core->prefetched;
-    if (core->prefetched < 0 && core->missed >= 0 && traffic->all.is_rated)
-        core->hidden = fmax(core->missed - traffic->all.read * traffic->seconds / core->seconds, 0);
-    double both = core->prefetched >= 0 && core->demanded >= 0 ? core->prefetched + core->demanded : -1;
-    core->part_of_reads = part_of_reads(traffic, both >= 0 ? both : core->missed);
-}
-
-void traffic_count(struct traffic *traffic)
-{
-    const struct trace_session *ending = flow_ending(traffic->flow);
-    if (!ending)
-        return;
-    count_memory(traffic, ending);
-    count_core(traffic, ending);
 }

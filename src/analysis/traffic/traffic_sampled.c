@@ -4,6 +4,7 @@
  * the whole count, and so bytes are a lower bound. Lines that a prefetcher brought are answered by a cache when their load comes,
  * or are under way: nothing in a sample distinguishes them from others. What is written back no sample shows. Stores are not in shares:
  * most processors do not report who answered them, and a period of stores is of all, one of loads often of slow ones alone. */
+#include "analysis/thresholds.h"
 #include "base/units.h"
 #include "analysis/traffic/traffic_make.h"
 
@@ -84,12 +85,11 @@ bool traffic_sampled_bytes(const struct traffic *traffic, const struct flow_acce
 /* A cache may have answered what a prefetcher brought: only what is mostly memory's is known to be. */
 void traffic_judge_sampled(const struct traffic *traffic, struct traffic_bytes *bytes)
 {
-    const struct traffic_rules *rules = &traffic_rules;
     bool all = bytes == &traffic->all;
-    bytes->is_rated = !traffic->sampled.by_spe && bytes->lines >= (all ? rules->lines : rules->fewest_lines) &&
-                      (all || traffic->all.is_rated);
-    bytes->state =
-        bytes->accesses > 0 && bytes->exposed >= rules->memory * bytes->accesses ? TRAFFIC_MEMORY : TRAFFIC_UNKNOWN;
+    bytes->is_rated =
+        !traffic->sampled.by_spe && (double)bytes->lines >= thresholds.bursts && (all || traffic->all.is_rated);
+    bytes->state = bytes->accesses > 0 && bytes->exposed >= (1 - thresholds.part) * bytes->accesses ? TRAFFIC_MEMORY
+                                                                                                    : TRAFFIC_UNKNOWN;
 }
 
 static void sum(void *context, const struct flow_access *access)
@@ -124,7 +124,7 @@ struct traffic *traffic_make_sampled(const struct flow *flow)
     const struct trace_session *session = flow_session(flow);
     traffic->sampled.threshold_cycles = trace_session_number(session, "latency_threshold_cycles", 0);
     traffic->sampled.threshold_ns = trace_session_number(session, "latency_threshold_ns", 0);
-    traffic->too_few = traffic->sampled.sourced < traffic_rules.samples;
+    traffic->too_few = (double)traffic->sampled.sourced < thresholds.fewest_bursts;
     if (traffic->too_few || traffic->seconds <= 0) {
         traffic_count(traffic);
         return traffic;

@@ -1,6 +1,6 @@
 #include "analysis/traffic/traffic_times.h"
 
-#include "analysis/traffic/traffic_make.h"
+#include "analysis/thresholds.h"
 
 enum { SAMPLES = 64 }; /* in a slice of time, at least */
 
@@ -41,7 +41,7 @@ void traffic_times_make(struct traffic_times *times, const struct traffic *traff
     bool sampled = traffic->source == TRAFFIC_DATA_SOURCES;
     if (!traffic->all.is_rated || traffic->seconds <= 0)
         return;
-    uint64_t wanted = sampled ? traffic->all.lines / (2 * traffic_rules.fewest_lines) : traffic->all.samples / SAMPLES;
+    uint64_t wanted = sampled ? traffic->all.lines / (uint64_t)(2 * thresholds.bursts) : traffic->all.samples / SAMPLES;
     uint32_t count = wanted < 1 ? 1 : wanted > most ? most : (uint32_t)wanted, nodes = traffic->node_count;
     double whole = (double)(flow_end(traffic->flow) - flow_start(traffic->flow)) * 1e-9;
     struct adding adding = {times, traffic, mem_zalloc((count + 1) * sizeof *adding.samples)};
@@ -56,7 +56,7 @@ void traffic_times_make(struct traffic_times *times, const struct traffic *traff
     for (uint32_t i = 0; i < count; i++) {
         struct traffic_time *time = &times->items.items[i];
         double length = time->end_s - time->start_s;
-        time->known = !sampled || adding.samples[i] >= traffic_rules.fewest_lines;
+        time->known = !sampled || (double)adding.samples[i] >= thresholds.bursts;
         for (uint32_t node = 0; node < nodes && length > 0; node++) { /* bytes are of the whole recording's time */
             time->read[node] *= traffic->seconds / length;
             time->written[node] *= traffic->seconds / length;

@@ -15,6 +15,6 @@ struct traffic_times {
     double *rates;                       /* what their `read` and `written` are in */
 };
 
-/* As many as have some eight bursts each, at most `most`. */
+/* As many as have some bursts each, at most `most`. */
 void traffic_times_make(struct traffic_times *times, const struct traffic *traffic, uint32_t most);
 void traffic_times_free(struct traffic_times *times);

@@ -152,6 +152,8 @@ static void take_map(struct agent_source *source, struct ring_state *state, uint
     put(source, state, &event);
     if (source->listener->fresh)
         source->listener->fresh(source->listener->context, state->pid, event.map.addr, event.map.size);
+    if (source->listener->mapped && *path)
+        source->listener->mapped(source->listener->context, state->pid, path);
 }
 
 static void take_unmap(struct agent_source *source, struct ring_state *state, const struct wire_unmap *unmap)
@@ -253,6 +255,23 @@ static void take_barrier(struct agent_source *source, struct ring_state *state, 
     put(source, state, &event);
 }
 
+/* A line of an interpreted program. Like a chain it gets the time of the image's start. */
+static void take_code(struct agent_source *source, struct ring_state *state, uint32_t line,
+                      const struct wire_code *code, unsigned words)
+{
+    char name[WIRE_MAX_WORDS * 8], file[WIRE_MAX_WORDS * 8];
+    size_t size = words * 8u - sizeof *code;
+    struct event event = {
+        .time = state->process->start, .pid = state->pid, .tid = state->pid, .kind = EVENT_RUNTIME_CODE};
+    event.code = (struct event_runtime_code){.addr = RUNTIME_CODE_SCRIPT + (uint32_t)code->id * 16ul,
+                                             .size = 16,
+                                             .line = line,
+                                             .name = take_text(name, sizeof name, code->texts, size)};
+    size_t used = strlen(name) + 1 < size ? strlen(name) + 1 : size;
+    event.code.file = take_text(file, sizeof file, code->texts + used, size - used);
+    sink_put(source->sink, &event);
+}
+
 /* Of any kind that the agent writes as it is. */
 static bool take_event(struct agent_source *source, struct ring_state *state, uint32_t kind,
                        const struct wire_event *record, unsigned words)
@@ -302,6 +321,7 @@ static bool take(struct agent_source *source, struct ring_state *state, struct w
         [WIRE_POOL_ALLOC] = sizeof(struct wire_pool_alloc) / 8,
         [WIRE_BARRIER] = sizeof(struct wire_barrier) / 8,
         [WIRE_EVENT] = sizeof(struct wire_event) / 8,
+        [WIRE_CODE] = sizeof(struct wire_code) / 8,
     };
     if (head.words < min_words[head.type] || (!state->process && head.type != WIRE_PROCESS))
         return false;
@@ -325,6 +345,9 @@ static bool take(struct agent_source *source, struct ring_state *state, struct w
         return take_event(source, state, head.value, (const struct wire_event *)record, head.words);
     case WIRE_STACK:
         take_stack(source, state, head.value, (const struct wire_stack *)record, head.words);
+        break;
+    case WIRE_CODE:
+        take_code(source, state, head.value, (const struct wire_code *)record, head.words);
         break;
     case WIRE_PROCESS:
         take_process(source, state, head.value, (const struct wire_process *)record, head.words);

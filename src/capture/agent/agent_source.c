@@ -1,4 +1,5 @@
 #include "capture/agent/agent_records.h"
+#include "capture/process/proc.h"
 
 #include "base/clock.h"
 #include "base/mem.h"
@@ -106,21 +107,12 @@ static void adopt(struct agent_source *source, struct ring_state *state)
 /* A process whose first ring does not begin with its introduction: /proc knows it too. */
 static void introduce(struct agent_source *source, struct ring_state *state, uint64_t head)
 {
-    char place[64], exe[4096], command[1024] = "";
+    struct proc_program program;
     struct event event = {.pid = state->pid, .tid = state->tid, .kind = EVENT_PROCESS_START};
     event.time = agent_first_time(source, state, head, clock_now_ns());
-    snprintf(place, sizeof place, "/proc/%u/exe", state->pid);
-    ssize_t length = readlink(place, exe, sizeof exe - 1);
-    exe[length > 0 ? length : 0] = 0;
-    snprintf(place, sizeof place, "/proc/%u/cmdline", state->pid);
-    FILE *file = fopen(place, "re");
-    size_t size = file ? fread(command, 1, sizeof command - 1, file) : 0;
-    if (file)
-        fclose(file);
-    for (size_t i = 0; i + 1 < size; i++)
-        command[i] = command[i] ? command[i] : ' ';
-    event.process.exe = exe;
-    event.process.command = command;
+    proc_program(state->pid, "", &program);
+    event.process.exe = program.exe;
+    event.process.command = program.command;
     state->process = process_start(source->processes, &event, state->image);
     state->process->rings++;
 }
@@ -296,9 +288,7 @@ static void end_thread(struct agent_source *source, struct ring_state *state)
 static void end_processes(struct agent_source *source, uint64_t now)
 {
     struct map64 *map = &source->processes->by_pid;
-    for (size_t i = 0; i < map->capacity; i++) {
-        if (map->keys[i] == MAP64_EMPTY)
-            continue;
+    map64_each (map, i) {
         struct capture_process *process = (struct capture_process *)(uintptr_t)map->values[i];
         if (process->pid != source->processes->first && !process->ended && process->rings == 0 && process->image &&
             kill((pid_t)process->pid, 0) < 0 && errno == ESRCH)

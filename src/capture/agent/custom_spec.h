@@ -7,7 +7,7 @@
  * --pool-fn   one of create, clear, destroy, alloc; then create: ret or out=N, ok=, parent=N; clear and destroy:
  *             pool=N; alloc: as --alloc-fn. Without a colon: a ready set, such as apr.
  *
- * docs/custom-allocators.md says what they mean. */
+ * docs/objects.md says what they mean. */
 #pragma once
 
 #include "base/error.h"

@@ -4,7 +4,6 @@
 #include "capture/side_thread.h"
 
 #include <poll.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>

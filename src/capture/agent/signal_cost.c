@@ -1,9 +1,11 @@
 #include "capture/agent/signal_cost.h"
 
 #include "base/clock.h"
+#include "base/order.h"
 #include "base/units.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/perf_event.h>
 #include <sched.h>
 #include <signal.h>
@@ -47,11 +49,7 @@ static void take(int signal, siginfo_t *info, void *context)
     signals_taken++;
 }
 
-static int by_size(const void *left, const void *right)
-{
-    uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
-    return a < b ? -1 : a > b;
-}
+ORDER_BY(by_size, uint64_t, ORDER(*a, *b))
 
 /* The median: other programs may make some of the times longer, never shorter. */
 static uint64_t middle(uint64_t *taken, size_t count)
@@ -104,13 +102,15 @@ static uint64_t measure_tick(struct measured *measured)
                                    .type = PERF_TYPE_SOFTWARE,
                                    .config = PERF_COUNT_SW_CPU_CLOCK,
                                    .sample_period = period,
-                                   .sigtrap = 1,
                                    .remove_on_exec = 1,
                                    .exclude_kernel = 1,
                                    .exclude_hv = 1};
     uint64_t taken[TICKS], plain[PLAIN], noticed = 0;
     size_t ticks = 0, plains = 0;
-    if (!take_from_now_on(SIGTRAP) || syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC) < 0)
+    struct f_owner_ex owner = {.type = F_OWNER_TID, .pid = (pid_t)syscall(SYS_gettid)};
+    int fd = take_from_now_on(SIGURG) ? (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC) : -1;
+    if (fd < 0 || fcntl(fd, F_SETOWN_EX, &owner) != 0 || fcntl(fd, F_SETSIG, SIGURG) != 0 ||
+        fcntl(fd, F_SETFL, O_ASYNC) != 0)
         return 0;
     uint32_t seen = signals_taken;
     uint64_t began = clock_now_ns();

@@ -1,73 +1,13 @@
 #include "capture/count/count_machine.h"
 
+#include "base/number_list.h"
+#include "base/order.h"
+#include "base/small_file.h"
+
 #include <dirent.h>
-#include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
-
-static char *read_line(const char *path)
-{
-    FILE *file = fopen(path, "re");
-    if (!file)
-        return NULL;
-    char *line = NULL;
-    size_t size = 0;
-    ssize_t length = getline(&line, &size, file);
-    fclose(file);
-    if (length < 0) {
-        free(line);
-        return NULL;
-    }
-    line[strcspn(line, "\n")] = 0;
-    return line;
-}
-
-char *count_machine_line(const struct count_machine *machine, const char *format, ...)
-{
-    va_list list;
-    va_start(list, format);
-    char *relative = mem_vformat(format, list);
-    va_end(list);
-    char *path = mem_format("%s/%s", machine->root, relative);
-    char *line = read_line(path);
-    free(path);
-    free(relative);
-    return line;
-}
-
-int64_t count_machine_number(const struct count_machine *machine, int64_t otherwise, const char *path)
-{
-    char *line = count_machine_line(machine, "%s", path), *end = line;
-    int64_t number = line ? strtoll(line, &end, 10) : otherwise;
-    if (end == line)
-        number = otherwise;
-    free(line);
-    return number;
-}
-
-bool count_machine_list(const char *text, void (*see)(void *context, uint32_t number), void *context)
-{
-    while (*text) {
-        char *end;
-        unsigned long first = strtoul(text, &end, 10), last = first;
-        if (end == text)
-            return false;
-        if (*end == '-') {
-            text = end + 1;
-            last = strtoul(text, &end, 10);
-            if (end == text)
-                return false;
-        }
-        if (last < first || last >= COUNT_CPUS_MOST)
-            return false;
-        for (unsigned long number = first; number <= last; number++)
-            see(context, (uint32_t)number);
-        text = *end == ',' ? end + 1 : end;
-        if (*end != ',' && *end)
-            return false;
-    }
-    return true;
-}
 
 struct placing {
     struct count_machine *machine;
@@ -80,22 +20,16 @@ static void place(void *context, uint32_t number)
     struct count_machine *machine = placing->machine;
     while (machine->cpus.count <= number)
         array_push(&machine->cpus, (struct count_cpu){-1, -1, -1, -1});
-    char path[128];
-    struct count_cpu *cpu = &machine->cpus.items[number];
-    cpu->node = placing->node;
-    snprintf(path, sizeof path, "sys/devices/system/cpu/cpu%u/topology/physical_package_id", number);
-    cpu->package = (int32_t)count_machine_number(machine, -1, path);
-    snprintf(path, sizeof path, "sys/devices/system/cpu/cpu%u/topology/die_id", number);
-    cpu->die = (int32_t)count_machine_number(machine, -1, path);
-    snprintf(path, sizeof path, "sys/devices/system/cpu/cpu%u/cache/index3/id", number);
-    cpu->cache3 = (int32_t)count_machine_number(machine, -1, path);
+    const char *sysfs = machine->sysfs;
+    machine->cpus.items[number] = (struct count_cpu){
+        .node = placing->node,
+        .package =
+            (int32_t)small_file_number(-1, "%s/devices/system/cpu/cpu%u/topology/physical_package_id", sysfs, number),
+        .die = (int32_t)small_file_number(-1, "%s/devices/system/cpu/cpu%u/topology/die_id", sysfs, number),
+        .cache3 = (int32_t)small_file_number(-1, "%s/devices/system/cpu/cpu%u/cache/index3/id", sysfs, number)};
 }
 
-static int compare(const void *a, const void *b)
-{
-    int32_t one = *(const int32_t *)a, other = *(const int32_t *)b;
-    return (one > other) - (one < other);
-}
+ORDER_BY(compare, int32_t, ORDER(*a, *b))
 
 void count_machine_load(struct count_machine *machine, const char *root)
 {
@@ -113,10 +47,10 @@ void count_machine_load(struct count_machine *machine, const char *root)
     free(path);
     array_sort(&machine->nodes, compare);
     for (size_t i = 0; i < machine->nodes.count; i++) {
-        char *cpus = count_machine_line(machine, "sys/devices/system/node/node%d/cpulist", machine->nodes.items[i]);
+        char *cpus = small_file_line("%s/devices/system/node/node%d/cpulist", machine->sysfs, machine->nodes.items[i]);
         struct placing placing = {machine, (int32_t)i};
         if (cpus)
-            count_machine_list(cpus, place, &placing);
+            number_list_each(cpus, COUNT_CPUS_MOST, place, &placing);
         free(cpus);
     }
 }

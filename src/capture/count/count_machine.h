@@ -21,14 +21,6 @@ struct count_machine {
 void count_machine_load(struct count_machine *machine, const char *root);
 void count_machine_free(struct count_machine *machine);
 
-/* A file's first line without its newline, to be freed; NULL when there is none. */
-char *count_machine_line(const struct count_machine *machine, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-int64_t count_machine_number(const struct count_machine *machine, int64_t otherwise, const char *path);
-
-/* Calls `see` for each number of "0-3,8". False when the text is no such list. */
-bool count_machine_list(const char *text, void (*see)(void *context, uint32_t number), void *context);
-
 /* Rows: first one for each node, then count_machine_rows_join for all CPUs that share a counter. The nodes' rows are in
  * `row_of`, by index of the node; count_machine_rows_make makes the plan's of them. */
 struct count_rows {

@@ -48,7 +48,6 @@ struct count_counter {
 
     struct perf_event_attr attr; /* `path` is NULL */
     int32_t cpu;
-    int32_t task; /* 0: everybody who runs on `cpu`; else this one, wherever it runs */
 
     char *path; /* a file that holds a number, or lines "name number" */
     const char *field;

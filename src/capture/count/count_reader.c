@@ -104,8 +104,7 @@ int count_reader_open(struct count_reader *reader, const struct count_counter *c
         open_file(reader);
     } else {
         struct perf_event_attr attr = counter->attr;
-        reader->fd = (int)syscall(SYS_perf_event_open, &attr, counter->task ? counter->task : -1,
-                                  counter->task ? -1 : counter->cpu, -1, PERF_FLAG_FD_CLOEXEC);
+        reader->fd = (int)syscall(SYS_perf_event_open, &attr, -1, counter->cpu, -1, PERF_FLAG_FD_CLOEXEC);
     }
     if (reader->fd < 0)
         return -errno;

@@ -29,8 +29,6 @@ static int open_counters(void *context, struct error *err)
     } else {
         snprintf(recorded->reason, sizeof recorded->reason, "%.399s", why.text);
     }
-    if (recorded->events)
-        core_lines_open(&recorded->core, recorded->events, recorded->task);
     return 0;
 }
 
@@ -39,7 +37,6 @@ static void finish(void *context)
     struct count_recorded *recorded = context;
     if (recorded->session)
         count_session_read(recorded->session, &recorded->last);
-    core_lines_read(&recorded->core);
 }
 
 static void close_counters(void *context)
@@ -49,7 +46,6 @@ static void close_counters(void *context)
     count_reading_free(&recorded->last);
     count_session_close(recorded->session);
     recorded->session = NULL;
-    core_lines_close(&recorded->core);
 }
 
 struct source count_recorded_source(struct count_recorded *recorded)
@@ -77,7 +73,7 @@ static void put_column(const struct count_recorded *recorded, enum count_what wh
         trace_session_set(ending, key, text);
 }
 
-static void describe_memory(const struct count_recorded *recorded, struct trace_session *ending)
+void count_recorded_describe(const struct count_recorded *recorded, struct trace_session *ending)
 {
     if (!recorded->session || !recorded->last.cells) {
         trace_session_set(ending, "memory_counters_reason", recorded->reason);
@@ -91,10 +87,4 @@ static void describe_memory(const struct count_recorded *recorded, struct trace_
     put_column(recorded, COUNT_READ, "memory_read_bytes", ending);
     put_column(recorded, COUNT_WRITE, "memory_written_bytes", ending);
     put_column(recorded, COUNT_TOTAL, "memory_moved_bytes", ending);
-}
-
-void count_recorded_describe(const struct count_recorded *recorded, struct trace_session *ending)
-{
-    describe_memory(recorded, ending);
-    core_lines_describe(&recorded->core, ending);
 }

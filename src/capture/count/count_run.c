@@ -1,14 +1,70 @@
 #include "capture/count/count_run.h"
 
 #include "base/clock.h"
-#include "capture/count/count_meter.h"
+#include "capture/count/count_session.h"
 #include "capture/process/launch.h"
 #include "capture/recorder_signals.h"
+#include "capture/source.h"
 
 #include <errno.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <time.h>
+
+struct count_meter {
+    struct count_session *session;      /* is given */
+    struct count_reading *first, *last; /* likewise: where these go, the caller's */
+    struct count_reading readings[2];
+    unsigned current;
+    const struct count_reading *before, *latest; /* the last but one, and the last; until the next drain */
+};
+
+static void take(struct count_meter *counters, struct count_reading *reading)
+{
+    count_session_read(counters->session, reading);
+    counters->before = counters->latest;
+    counters->latest = reading;
+}
+
+static int open_counters(void *context, struct error *err)
+{
+    struct count_meter *counters = context;
+    (void)err; /* the session is open: a counter that was lost since is a cell that is not known */
+    take(counters, counters->first);
+    return 0;
+}
+
+static void drain(void *context, uint64_t until, struct source_level *level)
+{
+    struct count_meter *counters = context;
+    (void)until; /* counters have no past */
+    (void)level;
+    take(counters, &counters->readings[counters->current ^= 1]);
+}
+
+static void finish(void *context)
+{
+    struct count_meter *counters = context;
+    take(counters, counters->last);
+}
+
+static void close_counters(void *context)
+{
+    struct count_meter *counters = context;
+    count_reading_free(&counters->readings[0]);
+    count_reading_free(&counters->readings[1]);
+}
+
+/* `counters` must outlive it. */
+static struct source count_meter_source(struct count_meter *counters)
+{
+    return (struct source){.kind = FROM_COUNTERS,
+                           .context = counters,
+                           .open = open_counters,
+                           .drain = drain,
+                           .finish = finish,
+                           .close = close_counters};
+}
 
 static const int watched[] = {SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE};
 enum { WATCHED = sizeof watched / sizeof *watched };

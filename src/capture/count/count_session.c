@@ -1,6 +1,7 @@
 #include "capture/count/count_session.h"
 
 #include "base/clock.h"
+#include "base/small_file.h"
 #include "capture/count/plan_make.h"
 #include "capture/count/count_reader.h"
 
@@ -19,23 +20,10 @@ struct count_session {
     array_of(char *) reasons; /* the refusals' own */
 };
 
-static int paranoid_level(const char *root)
-{
-    char *path = mem_format("%s/proc/sys/kernel/perf_event_paranoid", root);
-    FILE *file = fopen(path, "re");
-    int level = 2;
-    if (file && fscanf(file, "%d", &level) != 1)
-        level = 2;
-    if (file)
-        fclose(file);
-    free(path);
-    return level;
-}
-
 static char *explain(const struct count_counter *counter, int code, const char *root)
 {
     const char *name = counter->name;
-    int level = paranoid_level(root);
+    int level = (int)small_file_number(2, "%s/proc/sys/kernel/perf_event_paranoid", root);
     switch (-code) {
     case EACCES:
     case EPERM:

@@ -1,4 +1,5 @@
 /* capture/count/numastat.c - the plan that always works: what the kernel's page allocator counts for each node. */
+#include "base/small_file.h"
 #include "capture/count/plan_make.h"
 
 #include <stdio.h>
@@ -43,7 +44,7 @@ void count_numastat_plans(struct count_plans *plans, const struct count_machine 
     if (plan->counters.count == 0)
         plan->lacks = mem_strdup("no /sys/devices/system/node/node*/numastat: this kernel was built without NUMA, or "
                                  "/sys is not mounted");
-    else if (count_machine_number(machine, 1, "proc/sys/vm/numa_stat") == 0)
+    else if (small_file_number(1, "%s/proc/sys/vm/numa_stat", machine->root) == 0)
         plan->note = mem_strdup("vm.numa_stat is 0, so the kernel does not count allocations; an administrator can "
                                 "switch it on with sysctl vm.numa_stat=1");
     array_push(&plans->list, plan);

@@ -1,6 +1,7 @@
 /* capture/count/uncore.c - plans from the counters of memory controllers, meshes and fabrics. */
 #include "capture/count/uncore.h"
 
+#include "base/number_list.h"
 #include "capture/hardware/sysfs.h"
 #include "capture/count/plan_make.h"
 
@@ -77,7 +78,7 @@ static void load_mask(struct mask *mask, const struct pmu_device *device)
 {
     const struct count_machine *machine = mask->machine;
     if (device->cpus[0])
-        count_machine_list(device->cpus, see_cpu, mask);
+        number_list_each(device->cpus, COUNT_CPUS_MOST, see_cpu, mask);
     else if (machine->nodes.count == 1)
         see_cpu(mask, 0);
 }

@@ -98,9 +98,8 @@ void code_files_forget(struct code_files *code, uint32_t pid)
 
 void code_files_free(struct code_files *code)
 {
-    for (size_t i = 0; i < code->by_pid.capacity; i++)
-        if (code->by_pid.keys[i] != MAP64_EMPTY)
-            free_process((struct code_process *)(uintptr_t)code->by_pid.values[i]);
+    map64_each (&code->by_pid, i)
+        free_process((struct code_process *)(uintptr_t)code->by_pid.values[i]);
     map64_free(&code->by_pid);
     array_each (&code->files, struct code_file, file) {
         if (file->fd >= 0)

@@ -26,7 +26,7 @@
 
 enum { NO_LIMIT_PPM = 1000000, PENDING_MOST = 1 << 16, WATCHED_MOST = 4096 };
 
-struct watched { /* a process */
+struct faulting_process { /* a process */
     uint32_t pid;
     bool lone;     /* never had a second thread */
     bool reported; /* by the kernel, which will report its end too */
@@ -50,7 +50,7 @@ struct faults {
     struct armer *protecting; /* the one of them that is write protection, or NULL */
     struct touched armed;
     struct own_memory own;
-    array_of(struct watched) watched;
+    array_of(struct faulting_process) watched;
     array_of(struct pending) pending;
     uint64_t begin, next, armed_at, armed_before, next_look;
     double credit_ns;
@@ -127,9 +127,9 @@ static void close_faults(void *context)
     free(faults);
 }
 
-static struct watched *find(struct faults *faults, uint32_t pid)
+static struct faulting_process *find(struct faults *faults, uint32_t pid)
 {
-    array_each (&faults->watched, struct watched, watched)
+    array_each (&faults->watched, struct faulting_process, watched)
         if (watched->pid == pid)
             return watched;
     return NULL;
@@ -146,13 +146,13 @@ static uint64_t cpu_time(uint32_t pid)
 
 static void watch(struct faults *faults, uint32_t pid, bool reported)
 {
-    struct watched *watched = find(faults, pid);
+    struct faulting_process *watched = find(faults, pid);
     if (watched)
         watched->reported |= reported;
     else if (faults->watched.count < WATCHED_MOST)
         array_push(
             &faults->watched,
-            (struct watched){
+            (struct faulting_process){
                 .pid = pid, .lone = true, .reported = reported, .since = clock_now_ns(), .cpu_ns = cpu_time(pid)});
 }
 
@@ -170,33 +170,33 @@ void faults_fork(struct faults *faults, uint32_t pid, uint32_t parent)
 
 void faults_thread(struct faults *faults, uint32_t pid)
 {
-    struct watched *watched = find(faults, pid);
+    struct faulting_process *watched = find(faults, pid);
     if (watched)
         watched->lone = false;
 }
 
-void faults_exec(struct faults *faults, uint32_t pid, uint64_t time)
+/* What is known of its memory; `since` is that of an armer's forget(). */
+static struct faulting_process *forget_memory(struct faults *faults, uint32_t pid, uint64_t time, uint64_t since)
 {
-    struct watched *watched = find(faults, pid);
     page_use_report_process(faults->use, pid, time);
     instructions_forget(&faults->instructions, pid);
     touched_forget_process(&faults->armed, pid);
     own_memory_forget(&faults->own, pid);
     each_armer (faults, armer)
-        armer->forget(armer->context, pid, time);
+        armer->forget(armer->context, pid, since);
+    return find(faults, pid);
+}
+
+void faults_exec(struct faults *faults, uint32_t pid, uint64_t time)
+{
+    struct faulting_process *watched = forget_memory(faults, pid, time, time);
     if (watched)
         watched->lone = true;
 }
 
 void faults_exit(struct faults *faults, uint32_t pid, uint64_t time)
 {
-    struct watched *watched = find(faults, pid);
-    page_use_report_process(faults->use, pid, time);
-    instructions_forget(&faults->instructions, pid);
-    touched_forget_process(&faults->armed, pid);
-    own_memory_forget(&faults->own, pid);
-    each_armer (faults, armer)
-        armer->forget(armer->context, pid, UINT64_MAX);
+    struct faulting_process *watched = forget_memory(faults, pid, time, UINT64_MAX);
     if (!watched)
         return;
     faults->totals.lone += watched->lone;
@@ -223,7 +223,7 @@ static bool is_ours(void *context, uint32_t pid)
     enum { DEEPEST = 256 };
     struct faults *faults = context;
     for (unsigned i = 0; i < DEEPEST && pid > 1; i++) {
-        const struct watched *watched = find(faults, pid);
+        const struct faulting_process *watched = find(faults, pid);
         uint32_t parent = procfs_parent(pid);
         if ((watched && watched->reported) || parent == (uint32_t)getpid())
             return true;
@@ -254,7 +254,7 @@ static void settle(struct faults *faults)
 {
     uint64_t begin =
         faults->begin + page_use_interval(faults->use, faults->armed_before) * faults->options->interval_ns;
-    const struct watched *watched = NULL;
+    const struct faulting_process *watched = NULL;
     array_each (&faults->pending, struct pending, pending) {
         if (!watched || watched->pid != pending->pid)
             watched = find(faults, pending->pid);
@@ -334,7 +334,7 @@ static double earn(struct faults *faults)
 {
     double share = faults->options->fault_budget_ppm / 1e6, most = 1e9 * share;
     double earned = 0;
-    array_each (&faults->watched, struct watched, watched) {
+    array_each (&faults->watched, struct faulting_process, watched) {
         uint64_t cpu = cpu_time(watched->pid);
         earned += cpu > watched->cpu_ns ? (double)(cpu - watched->cpu_ns) * share : 0;
         watched->cpu_ns = cpu;
@@ -377,7 +377,7 @@ static void arm(struct faults *faults)
         if (armer->mechanism == PAGE_NUMA_HINT && !unlimited(faults) && share > pace)
             share = pace;
         uint64_t remaining = share;
-        array_each (&faults->watched, struct watched, watched) {
+        array_each (&faults->watched, struct faulting_process, watched) {
             uint64_t armed = armer->arm(armer->context, watched->pid, remaining, collect, faults);
             faults->totals.armed += armed;
             faults->totals.skipped += armed >= remaining;
@@ -397,7 +397,7 @@ static void look(struct faults *faults, uint64_t now)
     if (now < faults->next_look)
         return;
     uint64_t began = clock_now_ns();
-    array_each (&faults->watched, const struct watched, watched)
+    array_each (&faults->watched, const struct faulting_process, watched)
         if (now < watched->since + YOUNG_NS)
             page_use_look(faults->use, watched->pid);
     uint64_t took = clock_now_ns() - began;
@@ -442,7 +442,7 @@ struct faults_totals faults_totals(const struct faults *faults)
 {
     struct faults_totals totals = faults->totals;
     totals.pages = page_use_totals(faults->use).pages;
-    array_each (&faults->watched, const struct watched, watched)
+    array_each (&faults->watched, const struct faulting_process, watched)
         totals.lone += watched->lone;
     totals.unguarded = faults->protecting ? write_protect_without(faults->protecting) : 0;
     return totals;

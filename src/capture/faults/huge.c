@@ -2,6 +2,7 @@
 #include "capture/faults/huge.h"
 
 #include "base/array.h"
+#include "base/small_file.h"
 #include "capture/faults/pagemap.h"
 
 #include <inttypes.h>
@@ -71,14 +72,8 @@ static void mark(const struct spans *spans, const uint64_t *pages, size_t count,
 
 uint64_t huge_page_bytes(void)
 {
-    uint64_t bytes = 0;
-    FILE *file = fopen("/sys/kernel/mm/transparent_hugepage/hpage_pmd_size", "re");
-    if (!file)
-        return 0;
-    if (fscanf(file, "%" SCNu64, &bytes) != 1 || (bytes & (bytes - 1)))
-        bytes = 0;
-    fclose(file);
-    return bytes;
+    uint64_t bytes = (uint64_t)small_file_number(0, "/sys/kernel/mm/transparent_hugepage/hpage_pmd_size");
+    return bytes & (bytes - 1) ? 0 : bytes;
 }
 
 bool huge_find(uint32_t pid, uint64_t bytes, const uint64_t *pages, size_t count, bool *huge)

@@ -9,7 +9,6 @@
 #include "wire/region.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <linux/userfaultfd.h>
 #include <stdio.h>
 #include <string.h>

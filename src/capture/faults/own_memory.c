@@ -68,12 +68,11 @@ void own_memory_forget(struct own_memory *own, uint32_t pid)
 
 void own_memory_free(struct own_memory *own)
 {
-    for (size_t i = 0; i < own->by_pid.capacity; i++)
-        if (own->by_pid.keys[i] != MAP64_EMPTY) {
-            struct own_process *process = (struct own_process *)(uintptr_t)own->by_pid.values[i];
-            array_free(&process->ranges);
-            free(process);
-        }
+    map64_each (&own->by_pid, i) {
+        struct own_process *process = (struct own_process *)(uintptr_t)own->by_pid.values[i];
+        array_free(&process->ranges);
+        free(process);
+    }
     map64_free(&own->by_pid);
     own->of = NULL;
 }

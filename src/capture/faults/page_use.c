@@ -3,15 +3,75 @@
 #include "base/array.h"
 #include "base/map64.h"
 #include "base/mem.h"
+#include "base/order.h"
 #include "capture/faults/huge.h"
-#include "capture/faults/page_look.h"
 #include "capture/faults/pagemap.h"
 
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { LATE_MOST = 1024 };
+struct page_seen {
+    uint64_t page;     /* the address asked for */
+    uint64_t physical; /* of its frame; 0 when the kernel does not report */
+    bool there;        /* false: the kernel has no page for it, yet or any more */
+    bool huge;         /* part of one of `huge_bytes` */
+};
+
+enum {
+    AT_ONCE = 512,
+    GAP = 32, /* entries nobody asked for that cost less than another call */
+};
+
+static void read_entries(int fd, struct page_seen *pages, size_t count)
+{
+    uint64_t entries[AT_ONCE], size = pagemap_page();
+    for (size_t i = 0; i < count;) {
+        uint64_t first = pages[i].page;
+        size_t end = i;
+        do
+            end++;
+        while (end < count && pages[end].page - first < AT_ONCE * size &&
+               pages[end].page - pages[end - 1].page <= GAP * size);
+        size_t got = pagemap_read(fd, first, entries, (pages[end - 1].page - first) / size + 1);
+        for (; i < end; i++) {
+            size_t at = (pages[i].page - first) / size;
+            uint64_t entry = at < got ? entries[at] : 0;
+            pages[i].there = pagemap_entry_categories(entry) & (PAGEMAP_PRESENT | PAGEMAP_SWAPPED);
+            pages[i].physical = pagemap_entry_frame(entry) * size;
+        }
+    }
+}
+
+/* Fills all but the addresses, which ascend. False when the process has ended. */
+static bool page_look(uint32_t pid, uint64_t huge_bytes, struct page_seen *pages, size_t count)
+{
+    int fd = pagemap_open(pid);
+    if (fd < 0)
+        return false;
+    read_entries(fd, pages, count);
+    close(fd);
+    /* After that: what is there now has its size now. */
+    uint64_t *addresses = mem_alloc((count + 1) * sizeof *addresses);
+    bool *huge = mem_zalloc(count + 1);
+    for (size_t i = 0; i < count; i++)
+        addresses[i] = pages[i].page;
+    if (huge_bytes)
+        huge_find(pid, huge_bytes, addresses, count, huge);
+    for (size_t i = 0; i < count; i++)
+        pages[i].huge = huge[i];
+    free(addresses);
+    free(huge);
+    return true;
+}
+
+enum {
+    LATE_MOST = 1024,
+    LATE_INTERVALS = 128, /* a fault may take so many: on a busy machine a thread has no CPU in the middle of one */
+};
 
 struct used {
     uint64_t page, size, physical, ip;
@@ -24,6 +84,7 @@ struct chunk {
     uint32_t pid, tid;
     uint64_t begin;     /* of what it holds */
     uint64_t until;     /* 0, or when it ended: it was put off */
+    uint32_t waited;    /* intervals since */
     struct map64 index; /* page, to its place in `pages` */
     array_of(struct used) pages;
     size_t looked;           /* so many of them have their size and frame */
@@ -84,11 +145,7 @@ void page_use_free(struct page_use *use)
     free(use);
 }
 
-static int compare_pages(const void *left, const void *right)
-{
-    const struct used *one = left, *other = right;
-    return one->page < other->page ? -1 : one->page > other->page;
-}
+ORDER_BY(compare_pages, struct used, ORDER(a->page, b->page))
 
 static void sort_pages(struct used *pages, size_t count)
 {
@@ -161,7 +218,7 @@ void page_use_look(struct page_use *use, uint32_t pid)
     }
 }
 
-/* The kernel has no page yet where the program faulted: what becomes of it shows before the next interval is reported. */
+/* The kernel has no page yet where the program faulted: what becomes of it shows later. */
 static void put_off(struct page_use *use, struct chunk *chunk, uint64_t until)
 {
     struct chunk *late = mem_zalloc(sizeof *late);
@@ -169,6 +226,7 @@ static void put_off(struct page_use *use, struct chunk *chunk, uint64_t until)
     late->tid = chunk->tid;
     late->begin = chunk->begin;
     late->until = until;
+    late->waited = chunk == use->written ? LATE_INTERVALS : 0; /* no faults */
     for (size_t i = chunk->looked; i < chunk->pages.count; i++) {
         struct used page = chunk->pages.items[i];
         for (unsigned word = 0; word < use->words; word++)
@@ -227,12 +285,22 @@ static void end_chunk(struct page_use *use, size_t at, uint64_t until)
     free_chunk(chunk);
 }
 
-/* Those of one process, or of all (0). */
-static void report_late(struct page_use *use, uint32_t pid)
+/* A thread is in one fault at a time: once it had another, what is not there will not come. Until then it may be in that fault, and
+ * what page it gets is not known: it is looked for again after 1, 2, 4 and so on intervals. */
+static bool may_come(struct page_use *use, struct chunk *late)
+{
+    if (late->waited >= LATE_INTERVALS || map64_find(&use->by_thread, key_of(late->pid, late->tid)))
+        return false;
+    late->waited++;
+    return (late->waited & (late->waited - 1)) != 0 || (look(use, late) && late->looked < late->pages.count);
+}
+
+/* Those of one process, or of all (0); when an interval is over, those that are decided. */
+static void report_late(struct page_use *use, uint32_t pid, bool all)
 {
     for (size_t i = use->late.count; i-- > 0;) {
         struct chunk *late = use->late.items[i];
-        if (pid && late->pid != pid)
+        if ((pid && late->pid != pid) || (!all && may_come(use, late)))
             continue;
         report(use, late, late->until);
         free_chunk(late);
@@ -256,7 +324,7 @@ void page_use_reach(struct page_use *use, uint64_t time)
     uint64_t begin = use->options.begin + page_use_interval(use, time) * use->options.interval_ns;
     if (begin <= use->begin)
         return;
-    report_late(use, 0);
+    report_late(use, 0, false);
     report_chunks(use, use->begin + use->options.interval_ns);
     use->begin = begin;
 }
@@ -267,14 +335,14 @@ void page_use_report_process(struct page_use *use, uint32_t pid, uint64_t time)
     for (size_t i = use->chunks.count; i-- > 0;)
         if (use->chunks.items[i]->pid == pid)
             end_chunk(use, i, time);
-    report_late(use, pid);
+    report_late(use, pid, true);
 }
 
 void page_use_report_all(struct page_use *use, uint64_t time)
 {
     page_use_reach(use, time);
     report_chunks(use, time);
-    report_late(use, 0);
+    report_late(use, 0, true);
 }
 
 static struct chunk *chunk_of(struct page_use *use, const struct page_access *access)

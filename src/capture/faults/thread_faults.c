@@ -21,13 +21,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
 enum { RING_PAGES = 16, FAULT_NS = 1000 };
 
-struct watched {
+struct faulting_thread {
     uint32_t tid;
     struct perf_ring ring;
 };
@@ -39,7 +38,7 @@ struct thread_faults {
     struct thread_faults_means means;
     bool arms;  /* soft-dirty works */
     bool armed; /* in this interval */
-    array_of(struct watched) threads;
+    array_of(struct faulting_thread) threads;
     uint64_t seen, lost, seen_before; /* faults */
     uint64_t cpu_before;
     double credit_ns; /* that arming may cost before the next one */
@@ -58,7 +57,7 @@ static int watch(void *context, uint32_t tid, struct error *err)
     struct thread_faults *faults = context;
     struct perf_event_attr attr = perf_attr_of_faults();
     attr.exclude_kernel = 1;
-    struct watched watched = {.tid = tid};
+    struct faulting_thread watched = {.tid = tid};
     int code = perf_ring_open(&watched.ring, &attr, (pid_t)tid, -1, RING_PAGES);
     if (code == -ESRCH)
         return 0;
@@ -102,7 +101,7 @@ static void take_lost(struct thread_faults *faults, const struct lost_record *re
 static void take_all(void *context)
 {
     struct thread_faults *faults = context;
-    array_each (&faults->threads, struct watched, watched) {
+    array_each (&faults->threads, struct faulting_thread, watched) {
         const struct perf_event_header *record;
         while ((record = perf_ring_peek(&watched->ring))) {
             if (record->type == PERF_RECORD_SAMPLE && record->size >= sizeof(struct fault_record))
@@ -147,7 +146,7 @@ static uint64_t cost_ns(void *context)
 static void close_faults(void *context)
 {
     struct thread_faults *faults = context;
-    array_each (&faults->threads, struct watched, watched)
+    array_each (&faults->threads, struct faulting_thread, watched)
         perf_ring_close(&watched->ring);
     array_free(&faults->threads);
     free(faults);

@@ -72,9 +72,8 @@ static void forget(void *context, uint32_t pid, uint64_t time)
 static void close_protect(void *context)
 {
     struct write_protect *protect = context;
-    for (size_t i = 0; i < protect->by_pid.capacity; i++)
-        if (protect->by_pid.keys[i] != MAP64_EMPTY)
-            free_guarded((struct guarded *)(uintptr_t)protect->by_pid.values[i]);
+    map64_each (&protect->by_pid, i)
+        free_guarded((struct guarded *)(uintptr_t)protect->by_pid.values[i]);
     map64_free(&protect->by_pid);
     free(protect->found);
     free(protect);

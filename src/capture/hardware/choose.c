@@ -1,5 +1,6 @@
 #include "capture/hardware/choose.h"
 
+#include "base/small_file.h"
 #include "capture/hardware/known.h"
 #include "capture/hardware/sysfs.h"
 #include "wire/event.h"
@@ -296,13 +297,5 @@ void pmu_cpuid(char *text, size_t size)
 
 uint64_t pmu_midr(const char *sysfs, unsigned cpu)
 {
-    char path[512];
-    unsigned long long midr = 0;
-    snprintf(path, sizeof path, "%.200s/devices/system/cpu/cpu%u/regs/identification/midr_el1", sysfs, cpu);
-    FILE *file = fopen(path, "re");
-    if (file && fscanf(file, "%llx", &midr) != 1)
-        midr = 0;
-    if (file)
-        fclose(file);
-    return midr;
+    return (uint64_t)small_file_number(0, "%.200s/devices/system/cpu/cpu%u/regs/identification/midr_el1", sysfs, cpu);
 }

@@ -1,6 +1,7 @@
 #include "capture/hardware/hw_record.h"
 
 #include "base/array.h"
+#include "base/small_file.h"
 #include "capture/process/proc.h"
 
 #include <stdio.h>
@@ -37,12 +38,7 @@ bool hw_record_possible(const struct capture_options *options)
 /* Latencies of hardware are in cycles of the core. */
 static uint32_t cycles_of(uint32_t ns)
 {
-    unsigned long khz = 0;
-    FILE *file = fopen("/sys/devices/system/cpu/cpu0/cpufreq/cpuinfo_max_freq", "re");
-    if (file && fscanf(file, "%lu", &khz) != 1)
-        khz = 0;
-    if (file)
-        fclose(file);
+    int64_t khz = small_file_number(0, "/sys/devices/system/cpu/cpu0/cpufreq/cpuinfo_max_freq");
     double mhz = khz ? (double)khz / 1000 : USUAL_MHZ;
     return (uint32_t)((double)ns * mhz / 1000);
 }

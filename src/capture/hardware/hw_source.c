@@ -2,6 +2,7 @@
 
 #include "base/array.h"
 #include "base/clock.h"
+#include "base/small_file.h"
 #include "capture/kernel_probe.h"
 
 #include <errno.h>
@@ -67,14 +68,10 @@ static size_t power_of_two(size_t value)
 /* The kernel lets a user lock perf_event_mlock_kb for each CPU, all rings together. */
 static size_t ring_pages(const struct hw_target *target, unsigned cpus, size_t events)
 {
-    size_t page = (size_t)sysconf(_SC_PAGESIZE), allowed = DEFAULT_MLOCK_KB;
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
     if (target->pages)
         return target->pages;
-    FILE *file = fopen("/proc/sys/kernel/perf_event_mlock_kb", "re");
-    if (file && fscanf(file, "%zu", &allowed) != 1)
-        allowed = DEFAULT_MLOCK_KB;
-    if (file)
-        fclose(file);
+    size_t allowed = (size_t)small_file_number(DEFAULT_MLOCK_KB, "/proc/sys/kernel/perf_event_mlock_kb");
     size_t pages = allowed * 1024 / page / 2 / events;
     size_t share = target->memory / page / cpus / events;
     return power_of_two(share < pages ? share : pages);

@@ -46,9 +46,7 @@ static void forget(struct tasks *tasks, struct task *task)
 
 void tasks_free(struct tasks *tasks)
 {
-    for (size_t i = 0; i < tasks->by_pid.capacity; i++) {
-        if (tasks->by_pid.keys[i] == MAP64_EMPTY)
-            continue;
+    map64_each (&tasks->by_pid, i) {
         struct task *task = (struct task *)(uintptr_t)tasks->by_pid.values[i];
         forget_maps(task);
         free(task);
@@ -174,9 +172,8 @@ bool tasks_exit(struct tasks *tasks, uint64_t time, uint32_t pid)
 
 void tasks_finish(struct tasks *tasks, uint64_t explained)
 {
-    for (size_t i = 0; i < tasks->by_pid.capacity; i++)
-        if (tasks->by_pid.keys[i] != MAP64_EMPTY)
-            report(tasks, (struct task *)(uintptr_t)tasks->by_pid.values[i]);
+    map64_each (&tasks->by_pid, i)
+        report(tasks, (struct task *)(uintptr_t)tasks->by_pid.values[i]);
     tasks->untracked -= explained < tasks->untracked ? explained : tasks->untracked;
     /* Agents that saw them leave have counted them, some with the cause: nobody counts twice. */
     const uint64_t *lost = tasks->sink->lost;

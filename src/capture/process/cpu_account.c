@@ -11,9 +11,7 @@ static void look(struct cpu_account *account, bool all)
     if (!all && ++account->rested * LOOKS_MOST < map->count)
         return;
     account->rested = 0;
-    for (size_t i = 0; i < map->capacity; i++) {
-        if (map->keys[i] == MAP64_EMPTY)
-            continue;
+    map64_each (map, i) {
         const struct capture_process *process = (const struct capture_process *)(uintptr_t)map->values[i];
         if (process->pid == processes->first || process->ended || process->image == 0)
             continue;
@@ -28,9 +26,8 @@ static void look(struct cpu_account *account, bool all)
 uint64_t cpu_account_total(const struct cpu_account *account)
 {
     uint64_t total = 0;
-    for (size_t i = 0; i < account->seen.capacity; i++)
-        if (account->seen.keys[i] != MAP64_EMPTY)
-            total += account->seen.values[i];
+    map64_each (&account->seen, i)
+        total += account->seen.values[i];
     return total;
 }
 

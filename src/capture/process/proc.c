@@ -1,5 +1,8 @@
 #include "capture/process/proc.h"
 
+#include "base/mem.h"
+#include "capture/process/procfs.h"
+
 #include <dirent.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -7,6 +10,11 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
+
+/* Go's runtime asks for its arenas here, where the kernel puts nothing by itself (mallocinit of runtime/malloc.go). Goroutines have their stacks in them, too.
+ * What is reserved only, without any right, is to be part of them. */
+#define GO_ARENAS     0xc000000000u
+#define GO_ARENAS_END 0x10000000000u
 
 bool proc_map_parse(char *line, struct proc_map *map)
 {
@@ -22,7 +30,33 @@ bool proc_map_parse(char *line, struct proc_map *map)
     map->flags = rights[3] == 's' ? MAP_SHARED : MAP_PRIVATE;
     line[path + (int)strcspn(line + path, "\n")] = '\0';
     map->path = line + path;
+    if (!*map->path && map->start >= GO_ARENAS && map->end <= GO_ARENAS_END && !(map->prot & PROT_EXEC))
+        map->path = PROC_GO_HEAP;
     return true;
+}
+
+/* A JVM puts a heap of less than 32 GiB below this address, so that a pointer to it has 32 bits. */
+#define JAVA_HEAP_END 0x800000000u
+
+bool proc_is_java(uint32_t pid)
+{
+    char path[32], *line = NULL;
+    size_t room = 0;
+    bool is = false;
+    snprintf(path, sizeof path, "/proc/%u/maps", pid);
+    FILE *file = fopen(path, "re");
+    while (file && !is && getline(&line, &room, file) > 0)
+        is = strstr(line, "/libjvm.so") != NULL;
+    free(line);
+    if (file)
+        fclose(file);
+    return is;
+}
+
+void proc_map_name(struct proc_map *map, bool is_java)
+{
+    if (is_java && !*map->path && map->end <= JAVA_HEAP_END)
+        map->path = "[Java heap]";
 }
 
 enum map_kind proc_map_kind(const char *path, uint32_t flags)
@@ -54,7 +88,8 @@ void proc_place_module(struct symbols *symbols, struct event_module *module, con
     module->end = module->bias + high;
 }
 
-void proc_report_map(struct sink *sink, struct symbols *symbols, uint32_t pid, uint64_t time, struct event_map map)
+void proc_report_map(struct sink *sink, struct symbols *symbols, const char *root, uint32_t pid, uint64_t time,
+                     struct event_map map)
 {
     struct event event = {.time = time, .pid = pid, .tid = pid, .kind = EVENT_MAP};
     const char *path = map.path;
@@ -65,11 +100,17 @@ void proc_report_map(struct sink *sink, struct symbols *symbols, uint32_t pid, u
     sink_put(sink, &event);
     if (map.map_kind != MAP_KIND_FILE || !(map.prot & PROT_EXEC))
         return;
-    struct event_module module = {.path = path};
+    char *file = mem_format("%s%s", root, path);
+    struct event_module module = {.path = file};
     proc_place_module(symbols, &module, &map);
+    struct symbols_module *binary = symbols_module(symbols, file, NULL, 0);
+    module.build_id_size = (uint8_t)symbols_build_id(binary, module.build_id, sizeof module.build_id);
+    if (module.build_id_size) /* by which it is found again: a file without one has its place only */
+        module.path = path;
     event.kind = EVENT_MODULE_LOAD;
     event.module = module;
     sink_put(sink, &event);
+    free(file);
 }
 
 /* A file of /proc/PID, or of one of its threads, with its end cut off; returns how many bytes it had. */
@@ -107,25 +148,48 @@ void proc_each_thread(uint32_t pid, void (*visit)(uint32_t tid, void *context), 
         closedir(folder);
 }
 
-static void report_maps(struct sink *sink, struct symbols *symbols, uint32_t pid, uint64_t time)
+bool proc_code_has(const struct proc_code *code, uint64_t pc)
+{
+    array_each (&code->ranges, const struct proc_range, range)
+        if (pc >= range->start && pc < range->end)
+            return true;
+    return false;
+}
+
+static void report_maps(struct sink *sink, struct symbols *symbols, const char *root, uint32_t pid, uint64_t time,
+                        struct proc_code *code, bool all)
 {
     char path[32], *line = NULL;
     size_t room = 0;
     struct proc_map map;
     snprintf(path, sizeof path, "/proc/%u/maps", pid);
+    bool is_java = proc_is_java(pid);
     FILE *file = fopen(path, "re");
-    while (file && getline(&line, &room, file) > 0)
-        if (proc_map_parse(line, &map))
-            proc_report_map(sink, symbols, pid, time,
+    while (file && getline(&line, &room, file) > 0) {
+        if (!proc_map_parse(line, &map))
+            continue;
+        proc_map_name(&map, is_java);
+        bool is_new = map.prot & PROT_EXEC && !proc_code_has(code, map.start);
+        if (is_new)
+            array_push(&code->ranges, ((struct proc_range){map.start, map.end}));
+        if (is_new || all)
+            proc_report_map(sink, symbols, root, pid, time,
                             (struct event_map){.addr = map.start,
                                                .size = map.end - map.start,
                                                .offset = map.offset,
                                                .prot = map.prot,
                                                .flags = map.flags,
                                                .path = map.path});
+    }
     free(line);
     if (file)
         fclose(file);
+}
+
+void proc_report_code(struct sink *sink, struct symbols *symbols, const char *root, uint32_t pid, uint64_t time,
+                      struct proc_code *code)
+{
+    report_maps(sink, symbols, root, pid, time, code, false);
 }
 
 void proc_program(uint32_t pid, const char *name, struct proc_program *program)
@@ -143,8 +207,8 @@ void proc_program(uint32_t pid, const char *name, struct proc_program *program)
         snprintf(program->command, sizeof program->command, "%s", name);
 }
 
-struct capture_process *proc_report(struct process_table *processes, struct symbols *symbols, uint32_t pid,
-                                    uint64_t time)
+struct capture_process *proc_report(struct process_table *processes, struct symbols *symbols, const char *root,
+                                    uint32_t pid, uint64_t time, struct proc_code *code)
 {
     char name[32];
     struct proc_program program;
@@ -153,6 +217,8 @@ struct capture_process *proc_report(struct process_table *processes, struct symb
     struct event event = {.time = time, .pid = pid, .tid = pid, .kind = EVENT_PROCESS_START};
     event.process = (struct event_process){.exe = program.exe, .command = program.command};
     struct capture_process *process = process_start(processes, &event, 0);
-    report_maps(processes->sink, symbols, pid, time);
+    process->local = procfs_local(pid);
+    code->ranges.count = 0;
+    report_maps(processes->sink, symbols, root, pid, time, code, true);
     return process;
 }

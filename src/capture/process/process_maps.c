@@ -32,7 +32,8 @@ struct missing { /* a sample outside of all known maps */
 struct asked { /* a process as it was when it was last looked at */
     uint32_t pid;
     uint64_t image, looked, wait; /* image: when it began */
-    uint64_t reported;            /* when all that is sampled began to be reported again */
+    bool is_java;
+    uint64_t reported; /* when all that is sampled began to be reported again */
     array_of(struct line) lines;
     array_of(struct missing) missing;
 };
@@ -70,9 +71,7 @@ static void forget_missing(struct capture_maps *maps, struct asked *asked)
 
 static void forget_all(struct capture_maps *maps)
 {
-    for (size_t i = 0; i < maps->by_pid.capacity; i++) {
-        if (maps->by_pid.keys[i] == MAP64_EMPTY)
-            continue;
+    map64_each (&maps->by_pid, i) {
         struct asked *asked = (struct asked *)(uintptr_t)maps->by_pid.values[i];
         forget_lines(maps, asked);
         array_free(&asked->missing);
@@ -110,6 +109,8 @@ static void look(struct capture_maps *maps, struct asked *asked, uint64_t now)
     FILE *file = fopen(name, "re");
     if (!file)
         return; /* ended, or not ours to look at: what is known stays */
+    if (asked->lines.count == 0)
+        asked->is_java = proc_is_java(asked->pid);
     bool again = now - asked->reported >= LATEST_NS;
     if (again)
         asked->reported = now;
@@ -118,6 +119,7 @@ static void look(struct capture_maps *maps, struct asked *asked, uint64_t now)
     while (maps->lines - before.lines.count < maps->most && getline(&text, &room, file) > 0) {
         if (!proc_map_parse(text, &map))
             continue;
+        proc_map_name(&map, asked->is_java);
         const struct line *old = again ? NULL : find(&before, map.start);
         bool reported = old && old->reported && old->start == map.start && old->end == map.end &&
                         old->offset == map.offset && strcmp(old->path, map.path) == 0;

@@ -21,9 +21,7 @@ static void forget_stacks(struct process_table *table, struct capture_process *p
 
 void process_table_free(struct process_table *table)
 {
-    for (size_t i = 0; i < table->by_pid.capacity; i++) {
-        if (table->by_pid.keys[i] == MAP64_EMPTY)
-            continue;
+    map64_each (&table->by_pid, i) {
         struct capture_process *process = (struct capture_process *)(uintptr_t)table->by_pid.values[i];
         map64_free(&process->stacks);
         free(process);
@@ -40,9 +38,7 @@ struct capture_process *process_find(const struct process_table *table, uint32_t
 struct capture_process *process_child(const struct process_table *table, uint32_t parent, uint32_t local)
 {
     struct capture_process *found = NULL; /* the newest: numbers come again */
-    for (size_t i = 0; i < table->by_pid.capacity; i++) {
-        if (table->by_pid.keys[i] == MAP64_EMPTY)
-            continue;
+    map64_each (&table->by_pid, i) {
         struct capture_process *process = (struct capture_process *)(uintptr_t)table->by_pid.values[i];
         if (process->local == local && process->parent == parent && (!found || process->start > found->start))
             found = process;
@@ -108,9 +104,7 @@ uint32_t process_stack(struct process_table *table, struct capture_process *proc
 void process_table_prune(struct process_table *table)
 {
     struct map64 kept = {0};
-    for (size_t i = 0; i < table->by_pid.capacity; i++) {
-        if (table->by_pid.keys[i] == MAP64_EMPTY)
-            continue;
+    map64_each (&table->by_pid, i) {
         struct capture_process *process = (struct capture_process *)(uintptr_t)table->by_pid.values[i];
         if (process->ended && process->rings == 0) {
             forget_stacks(table, process);

@@ -7,7 +7,7 @@
 struct capture_process {
     uint32_t pid;
     uint32_t parent;
-    uint32_t local; /* its number in its own PID namespace, where that is another; else 0 */
+    uint32_t local; /* its number in its own PID namespace; 0: the same, or not known */
     uint32_t image; /* of the agent in it, see wire_ring; 0: none */
     uint64_t start; /* when the image began */
     uint32_t rings; /* that it holds */

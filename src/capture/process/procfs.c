@@ -1,5 +1,7 @@
 #include "capture/process/procfs.h"
 
+#include "base/small_file.h"
+
 #include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
@@ -78,6 +80,13 @@ static uint32_t innermost(uint32_t pid, const char *task)
     return last;
 }
 
+uint32_t procfs_local(uint32_t pid)
+{
+    char text[16];
+    snprintf(text, sizeof text, "%u", pid);
+    return innermost(pid, text);
+}
+
 int64_t procfs_thread(uint32_t pid, uint32_t local)
 {
     char path[64];
@@ -107,6 +116,23 @@ bool procfs_is_apart(uint32_t pid, const char *space)
     snprintf(text, sizeof text, "%u", pid);
     uint64_t own = namespace_of("self", space), other = namespace_of(text, space);
     return own && other && own != other;
+}
+
+static uint64_t files_of(const char *process)
+{
+    char path[64];
+    struct stat root;
+    snprintf(path, sizeof path, "/proc/%s/root", process);
+    return stat(path, &root) == 0 ? namespace_of(process, "mnt") * 0x9e3779b97f4a7c15u ^ root.st_dev << 32 ^ root.st_ino
+                                  : 0;
+}
+
+uint64_t procfs_files(uint32_t pid)
+{
+    char text[16];
+    snprintf(text, sizeof text, "%u", pid);
+    uint64_t own = files_of("self"), other = files_of(text);
+    return own == other ? 0 : other;
 }
 
 uint64_t procfs_pid_namespace(void)
@@ -162,12 +188,5 @@ int64_t procfs_clock_ahead(void)
 
 int procfs_numa_balancing(void)
 {
-    int value;
-    FILE *file = fopen("/proc/sys/kernel/numa_balancing", "re");
-    if (!file)
-        return -1;
-    if (fscanf(file, "%d", &value) != 1)
-        value = -1;
-    fclose(file);
-    return value;
+    return (int)small_file_number(-1, "/proc/sys/kernel/numa_balancing");
 }

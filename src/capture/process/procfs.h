@@ -25,8 +25,14 @@ void procfs_open_nodes(uint32_t pid, const struct topology *topology, bool *open
  * cannot be looked at. */
 int64_t procfs_thread(uint32_t pid, uint32_t local);
 
+/* The number of a process in its own PID namespace; 0 when that cannot be known. */
+uint32_t procfs_local(uint32_t pid);
+
 /* Whether the process is in another namespace ("net", "pid") than this one; false when that cannot be known. */
 bool procfs_is_apart(uint32_t pid, const char *space);
+
+/* Which files it sees: 0 when those that this process sees, else a number that those processes have in common that see the same. */
+uint64_t procfs_files(uint32_t pid);
 
 /* The number that the kernel has for this process's PID namespace, or 0. */
 uint64_t procfs_pid_namespace(void);

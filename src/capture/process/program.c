@@ -23,11 +23,12 @@
 #define OWN_MACHINE EM_AARCH64
 #endif
 
+enum { NO_AGENT = -ENOTSUP, PRIVILEGED = -EPERM }; /* codes of refusals */
 enum { HEAD_BYTES = 4096, INTERPRETERS_MOST = 4 };
 
 /* The way execvp goes: a name with a slash is a path, any other is looked for in PATH. The last reason is kept, and
  * a file that was there but may not be run counts for more than one that was not there. */
-static char *find_in_path(const char *name, int *cause)
+char *program_find(const char *name, int *cause)
 {
     if (strchr(name, '/')) {
         *cause = access(name, X_OK) == 0 ? 0 : errno;
@@ -93,9 +94,9 @@ static const char *privileged_by(const char *path, const struct stat *status)
     return NULL;
 }
 
-static int refuse(struct error *err, const char *path, const char *what, const char *remedy)
+static int refuse(struct error *err, int code, const char *path, const char *what, const char *remedy)
 {
-    return error_set(err, -ENOTSUP, "%s is %s, so the agent cannot be loaded into it: %s", path, what, remedy);
+    return error_set(err, code, "%s is %s, so the agent cannot be loaded into it: %s", path, what, remedy);
 }
 
 static int check_elf(const char *path, int fd, const Elf64_Ehdr *header, struct error *err)
@@ -104,7 +105,7 @@ static int check_elf(const char *path, int fd, const Elf64_Ehdr *header, struct 
         const char *made_for = header->e_ident[EI_CLASS] == ELFCLASS32 && header->e_machine == OWN_MACHINE
                                    ? "a 32-bit system"
                                    : machine_name(header->e_machine);
-        return error_set(err, -ENOTSUP, "%s is built for %s; this numalens records programs for %s", path, made_for,
+        return error_set(err, -ENOEXEC, "%s is built for %s; this numalens records programs for %s", path, made_for,
                          machine_name(OWN_MACHINE));
     }
     for (unsigned i = 0; i < header->e_phnum; i++) {
@@ -116,7 +117,7 @@ static int check_elf(const char *path, int fd, const Elf64_Ehdr *header, struct 
         char loader[PATH_MAX] = "";
         size_t size = segment.p_filesz < sizeof loader - 1 ? segment.p_filesz : sizeof loader - 1;
         if (pread(fd, loader, size, (off_t)segment.p_offset) > 0 && strstr(loader, "ld-musl"))
-            return refuse(err, path, "linked with musl", "build it against glibc");
+            return refuse(err, NO_AGENT, path, "linked with musl", "build it against glibc");
         return 0;
     }
     /* The loader itself has no loader either, but does what it would do. */
@@ -124,7 +125,7 @@ static int check_elf(const char *path, int fd, const Elf64_Ehdr *header, struct 
     base = base ? base + 1 : path;
     if (strncmp(base, "ld-linux", 8) == 0 || strncmp(base, "ld.so", 5) == 0)
         return 0;
-    return refuse(err, path, "statically linked", "link it dynamically (without -static)");
+    return refuse(err, NO_AGENT, path, "statically linked", "link it dynamically (without -static)");
 }
 
 static int check_file(const char *path, int depth, int *exit_status, struct error *err)
@@ -145,7 +146,8 @@ static int check_file(const char *path, int depth, int *exit_status, struct erro
     if ((size_t)size >= sizeof head.elf && memcmp(head.elf.e_ident, ELFMAG, SELFMAG) == 0) {
         const char *privilege = privileged_by(path, &status);
         if (privilege)
-            result = refuse(err, path, privilege, "run numalens as the file's owner, or record a copy without that");
+            result = refuse(err, PRIVILEGED, path, privilege,
+                            "run numalens as the file's owner, or record a copy without that");
         else
             result = check_elf(path, fd, &head.elf, err);
     } else if (size > 2 && head.text[0] == '#' && head.text[1] == '!' && depth < INTERPRETERS_MOST) {
@@ -166,7 +168,7 @@ cleanup:
 int program_check(const char *name, int *exit_status, struct error *err)
 {
     int cause, code;
-    char *path = find_in_path(name, &cause);
+    char *path = program_find(name, &cause);
     struct stat status;
     if (cause == ENOENT || cause == ENOTDIR) {
         *exit_status = PROGRAM_NOT_FOUND;
@@ -188,13 +190,27 @@ int program_check(const char *name, int *exit_status, struct error *err)
     return code;
 }
 
+bool program_beyond_agent(const char *name, struct error *why)
+{
+    int status, code = program_check(name, &status, why);
+#if !defined(__x86_64__)
+    return false; /* there is no executor yet */
+#endif
+    if (code != NO_AGENT && (code != PRIVILEGED || geteuid() != 0))
+        return false;
+    char *so = strstr(why->text, ", so the agent"); /* what remains is the cause */
+    if (so)
+        *so = '\0';
+    return true;
+}
+
 enum loss_cause program_apart(const char *name)
 {
     int cause;
     const char *others = getenv("LD_PRELOAD");
     if (others && strstr(others, "/vgpreload_"))
         return LOSS_TRACED;
-    char *path = find_in_path(name, &cause);
+    char *path = program_find(name, &cause);
     bool sanitized = (others && sanitizer_in_list(others)) || sanitizer_in_program(AT_FDCWD, path);
     free(path);
     return sanitized ? LOSS_SANITIZED : LOSS_CAUSES;

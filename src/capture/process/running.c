@@ -1,8 +1,23 @@
 #include "capture/process/running.h"
 
 #include "base/clock.h"
+#include "base/mem.h"
 #include "capture/perf/perf_records.h"
 #include "capture/process/proc.h"
+#include "capture/process/procfs.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum {
+    AGAIN_NS = 20000000,
+    AGAIN_PART = 100
+}; /* between looks for new code, and so many times what the last one took */
+
+struct running_code {
+    struct proc_code known;
+    uint64_t next; /* look for more: not before */
+};
 
 void running_init(struct running *running, struct process_table *processes)
 {
@@ -12,8 +27,15 @@ void running_init(struct running *running, struct process_table *processes)
 void running_free(struct running *running)
 {
     symbols_free(running->symbols);
+    map64_each (&running->code, i) {
+        struct running_code *code = (struct running_code *)(uintptr_t)running->code.values[i];
+        array_free(&code->known.ranges);
+        free(code);
+    }
+    map64_free(&running->code);
     map64_free(&running->threads);
     map64_free(&running->looked);
+    map64_free(&running->roots);
     *running = (struct running){0};
 }
 
@@ -37,6 +59,45 @@ static void report_thread(struct running *running, uint32_t pid, uint32_t tid, u
     sink_put(running->processes->sink, &event);
 }
 
+/* Where its files are, seen from here. */
+static const char *root_of(struct running *running, uint32_t pid, char root[static 32])
+{
+    uint64_t files = procfs_files(pid), *known = files ? map64_insert(&running->roots, files, NULL) : NULL;
+    *root = '\0';
+    if (known && (!*known || procfs_files((uint32_t)*known) != files))
+        *known = pid;
+    if (known)
+        snprintf(root, 32, "/proc/%u/root", (uint32_t)*known);
+    return root;
+}
+
+static struct running_code *code_of(struct running *running, uint32_t pid)
+{
+    uint64_t *place = map64_insert(&running->code, pid, NULL);
+    if (!*place)
+        *place = (uintptr_t)mem_zalloc(sizeof(struct running_code));
+    return (struct running_code *)(uintptr_t)*place;
+}
+
+static struct capture_process *report(struct running *running, uint32_t pid, uint64_t time)
+{
+    char root[32];
+    return proc_report(running->processes, running->symbols, root_of(running, pid, root), pid, time,
+                       &code_of(running, pid)->known);
+}
+
+void running_runs(struct running *running, uint32_t pid, uint64_t pc, uint64_t time)
+{
+    char root[32];
+    struct running_code *code = code_of(running, pid);
+    if (!running->symbols || time < code->next || proc_code_has(&code->known, pc))
+        return;
+    uint64_t began = clock_now_ns();
+    proc_report_code(running->processes->sink, running->symbols, root_of(running, pid, root), pid, time, &code->known);
+    uint64_t end = clock_now_ns(), wait = (end - began) * AGAIN_PART;
+    code->next = end + (wait > AGAIN_NS ? wait : AGAIN_NS);
+}
+
 struct capture_process *running_process(struct running *running, uint32_t pid, uint32_t tid, uint64_t time)
 {
     struct capture_process *process = process_find(running->processes, pid);
@@ -44,7 +105,7 @@ struct capture_process *running_process(struct running *running, uint32_t pid, u
         running->symbols = symbols_new();
     if (!process || process->ended) {
         *map64_insert(&running->looked, pid, NULL) = clock_now_ns();
-        process = proc_report(running->processes, running->symbols, pid, time);
+        process = report(running, pid, time);
     }
     if (!map64_find(&running->threads, key_of(pid, tid))) {
         char name[32];
@@ -52,6 +113,13 @@ struct capture_process *running_process(struct running *running, uint32_t pid, u
         report_thread(running, pid, tid, time, name);
     }
     return process;
+}
+
+void running_renew(struct running *running, uint32_t pid, uint64_t time)
+{
+    map64_remove(&running->threads, key_of(pid, pid));
+    if (running->symbols)
+        report(running, pid, time);
 }
 
 /* Another program in the same process: what it maps comes as records of its own. */
@@ -82,6 +150,7 @@ void running_record(struct running *running, const struct perf_event_header *rec
     const struct task_record *task = (const struct task_record *)record;
     const struct comm_record *comm = (const struct comm_record *)record;
     const struct map_record *map = (const struct map_record *)record;
+    char root[32];
     /* Each of these kinds begins with the process's number. */
     struct capture_process *process = process_find(running->processes, task->pid);
     if (!process || process->ended)
@@ -97,7 +166,7 @@ void running_record(struct running *running, const struct perf_event_header *rec
             report_thread(running, comm->pid, comm->tid, time, comm->name);
         break;
     case PERF_RECORD_MMAP2:
-        proc_report_map(running->processes->sink, running->symbols, map->pid, time,
+        proc_report_map(running->processes->sink, running->symbols, root_of(running, map->pid, root), map->pid, time,
                         (struct event_map){.addr = map->addr,
                                            .size = map->size,
                                            .offset = map->offset,

@@ -12,6 +12,8 @@ struct running {
     struct process_table *processes;
     struct symbols *symbols; /* made with the first process */
     struct map64 threads;    /* pid << 32 | tid, reported */
+    struct map64 roots;      /* of procfs_files(), to a process that sees them: binaries are read once for all such */
+    struct map64 code;       /* pid, to struct running_code * */
     struct map64 looked;     /* pid, to when it was looked at: records of before are old news */
 };
 
@@ -20,6 +22,12 @@ void running_free(struct running *running);
 
 /* The process of a sample; it and the thread are reported when they are new. */
 struct capture_process *running_process(struct running *running, uint32_t pid, uint32_t tid, uint64_t time);
+
+/* It runs code at `pc`, whose binary may have been loaded since the process was looked at: then that is reported. */
+void running_runs(struct running *running, uint32_t pid, uint64_t pc, uint64_t time);
+
+/* It runs another program now: that is reported as if it was seen for the first time. */
+void running_renew(struct running *running, uint32_t pid, uint64_t time);
 
 /* Somebody else reported this thread. */
 void running_knows(struct running *running, uint32_t pid, uint32_t tid);

@@ -1,4 +1,5 @@
 /* capture/rotate/carried_replay.c - an image as events again, for the start of the next file. */
+#include "base/order.h"
 #include "capture/rotate/carried_image.h"
 
 #include "trace/event_copy.h"
@@ -61,22 +62,18 @@ static void replay_items(struct replay *replay, const struct carried_items *item
     }
 }
 
-struct range {
+struct mapped_range {
     uint64_t start, end, time;
 };
 
-static int by_start(const void *left, const void *right)
-{
-    const struct range *a = left, *b = right;
-    return a->start < b->start ? -1 : a->start > b->start;
-}
+ORDER_BY(by_start, struct mapped_range, ORDER(a->start, b->start))
 
 struct ranges {
-    array_of(struct range) list;
+    array_of(struct mapped_range) list;
 };
 
 /* The range that the address is in, by its start; they do not overlap, or hardly. */
-static const struct range *range_of(const struct ranges *ranges, uint64_t addr)
+static const struct mapped_range *range_of(const struct ranges *ranges, uint64_t addr)
 {
     size_t low = 0, high = ranges->list.count;
     while (low < high) {
@@ -86,7 +83,7 @@ static const struct range *range_of(const struct ranges *ranges, uint64_t addr)
         else
             high = middle;
     }
-    const struct range *range = low ? &ranges->list.items[low - 1] : NULL;
+    const struct mapped_range *range = low ? &ranges->list.items[low - 1] : NULL;
     return range && addr < range->end ? range : NULL;
 }
 
@@ -99,10 +96,10 @@ static void replay_pooled(struct replay *replay)
         return;
     array_each (&image->blocks.list, struct carried_item, block)
         if (!(block->marks & (CARRIED_FREED | CARRIED_ENDED)))
-            array_push(&blocks.list, (struct range){block->addr, block->addr + block->size, block->time});
+            array_push(&blocks.list, (struct mapped_range){block->addr, block->addr + block->size, block->time});
     array_each (&image->layout, struct event, map)
         if (map->kind == EVENT_MAP)
-            array_push(&maps.list, (struct range){map->map.addr, map->map.addr + map->map.size, map->time});
+            array_push(&maps.list, (struct mapped_range){map->map.addr, map->map.addr + map->map.size, map->time});
     array_sort(&blocks.list, by_start);
     array_sort(&maps.list, by_start);
     for (size_t i = 0; i < image->pooled.list.count; i++) {
@@ -110,7 +107,7 @@ static void replay_pooled(struct replay *replay)
         if (item->marks & CARRIED_FREED)
             continue;
         const uint64_t *pool = item->more ? map64_find(&image->pool_of, item->more) : NULL;
-        const struct range *around = range_of(&blocks, item->addr);
+        const struct mapped_range *around = range_of(&blocks, item->addr);
         if (!around)
             around = range_of(&maps, item->addr);
         if (!around || around->time > item->time || (pool && image->pools.items[*pool].generation != item->generation))

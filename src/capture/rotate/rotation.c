@@ -82,6 +82,8 @@ int rotation_start(struct rotation *rotation, const struct capture_options *opti
     name_run(session, now);
     int code = open_next(rotation, now, err);
     take_next(rotation);
+    if (options->rotate_first_ns && options->rotate_first_ns < options->rotate_ns)
+        rotation->started -= options->rotate_ns - options->rotate_first_ns;
     return code;
 }
 
@@ -120,7 +122,7 @@ static void close_part(struct rotation *rotation, struct trace_session *ending, 
         failed(rotation, &sink->failure);
     struct stat found;
     if (stat(rotation->part_path, &found) < 0) {
-        error_set(&err, -errno, "%s is gone: %s", rotation->part_path, strerror(errno));
+        error_set(&err, -errno, "%s was removed: %s", rotation->part_path, strerror(errno));
         failed(rotation, &err);
         return;
     }

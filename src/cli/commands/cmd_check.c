@@ -12,7 +12,6 @@
 
 #include <argp.h>
 #include <errno.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -22,6 +21,7 @@ static const char description[] =
     "fails, or cannot be decided: then the "
     "recording has too few bursts, and the command that records enough is printed. " INPUT_HELP "\n\n"
     "EXAMPLES\n"
+    "  numalens check --not-slowed\n"
     "  numalens check --max-remote 20% --max-cost 5%\n"
     "  numalens check --no-findings app.data\n"
     "  numalens check --no-new-findings main.data branch.data\n"
@@ -34,6 +34,7 @@ static const char description[] =
 enum {
     KEY_MAX_REMOTE = 256,
     KEY_MAX_COST,
+    KEY_NOT_SLOWED,
     KEY_NO_FINDINGS,
     KEY_NO_NEW_FINDINGS,
     KEY_JUNIT,
@@ -45,6 +46,8 @@ static const struct argp_option option_table[] = {
     {0, 0, 0, 0, "Rules, one at least:", 1},
     {"max-remote", KEY_MAX_REMOTE, "SHARE", 0, "At most this part of the accesses is remote: 20%", 1},
     {"max-cost", KEY_MAX_COST, "SHARE", 0, "Remote memory costs at most this part of run time: 5%", 1},
+    {"not-slowed", KEY_NOT_SLOWED, 0, 0,
+     "NUMA is not what slows the program: what the first line of 'numalens report' says, of latency and bandwidth", 1},
     {"no-findings", KEY_NO_FINDINGS, 0, 0, "No NUMA problem is found", 1},
     {"no-new-findings", KEY_NO_NEW_FINDINGS, "BASE", 0,
      "No NUMA problem is found that the recording BASE has not; what did not change significantly is not new; given "
@@ -116,6 +119,9 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
     case KEY_MAX_COST:
         parse_limit(state, arguments, CHECK_MAX_COST, value);
         break;
+    case KEY_NOT_SLOWED:
+        request->wanted[CHECK_NOT_SLOWED] = true;
+        break;
     case KEY_NO_FINDINGS:
         request->wanted[CHECK_NO_FINDINGS] = true;
         break;
@@ -146,9 +152,9 @@ static int understand(struct arguments *arguments, struct error *err)
     for (unsigned kind = 0; kind < CHECK_KINDS; kind++)
         any |= arguments->request.wanted[kind];
     if (!any)
-        return error_set(
-            err, -EINVAL,
-            "a rule is missing: --max-remote 20%%, --max-cost 5%%, --no-findings or --no-new-findings BASE");
+        return error_set(err, -EINVAL,
+                         "a rule is missing: --not-slowed, --max-remote 20%%, --max-cost 5%%, --no-findings or "
+                         "--no-new-findings BASE");
     if (arguments->view.json + is_stdout(arguments->junit) + is_stdout(arguments->sarif) > 1)
         return error_set(err, -EINVAL, "only one of --json, --junit - and --sarif - can be on standard output");
     return 0;

@@ -1,13 +1,15 @@
 /* cli/commands/cmd_compare.c - numalens compare: two recordings, or one program under several placements. */
 #include "cli/command.h"
 
+#include "capture/process/program.h"
 #include "capture/recorder_signals.h"
+#include "cli/allocator_option.h"
 #include "cli/commands/compare/compare_runs.h"
 #include "cli/progress_line.h"
 #include "cli/input/recording.h"
 #include "cli/symfs.h"
 #include "cli/terminal.h"
-#include "cli/thresholds.h"
+#include "cli/slower_than.h"
 #include "cli/topology_options.h"
 #include "cli/usage/number_option.h"
 #include "view/compare/compare.h"
@@ -27,6 +29,7 @@ static const char description[] =
     "  numalens compare monday/ tuesday/\n"
     "  numalens compare -- ./app args\n"
     "  numalens compare --placements cluster,distributed --repeat 5 --plain --same-output -- ./app\n"
+    "  numalens compare --placements local,interleave,plan:app.plan -- ./app\n"
     "  numalens compare --topology \"numa:2 core:8\" -- ./app         simulate two nodes\n"
     "  numalens compare -- -F 500 --threads 8 -- ./app              with options of record\n\n"
     "What the program prints is not shown. The exit status is 0; 1 when something failed or --same-output does not "
@@ -44,12 +47,12 @@ enum {
     KEY_ALL,
     DEFAULT_LIMIT = 10,
     DEFAULT_REPEAT = 3,
+    COMPARED_MOST = 64, /* compare/verdict.h */
 };
 
 static const struct argp_option option_table[] = {
     {0, 0, 0, 0, "A program under several placements:", 1},
-    {"placements", KEY_PLACEMENTS, "LIST", 0,
-     "of cluster, distributed, mem0-cpu0, mem0-cpu1, interleave, local (all that are possible)", 1},
+    {"placements", KEY_PLACEMENTS, "LIST", 0, "of " CANDIDATE_NAMES " (the first seven that are possible)", 1},
     {"repeat", KEY_REPEAT, "N", 0, "runs of each (3)", 1},
     {"same-output", KEY_SAME_OUTPUT, 0, 0, "all runs must print the same", 1},
     {"plain", KEY_PLAIN, 0, 0, "time it without recording too, and judge by that", 1},
@@ -79,29 +82,27 @@ struct arguments {
     struct terminal_options terminal;
     unsigned tables;
     bool with_noise;
-    enum placement_kind kinds[PLACEMENTS];
-    uint32_t kind_count;
+    char *names[COMPARED_MOST];
+    uint32_t name_count;
+    bool chosen; /* these names */
+    char *agent;
+    struct plan_allocators allocators;
     struct compare_runs_options runs;
 };
 
 static void parse_placements(struct argp_state *state, struct arguments *arguments, const char *text)
 {
-    arguments->kind_count = 0;
     for (const char *at = text;; at++) {
         size_t length = strcspn(at, ",");
-        char name[32];
-        snprintf(name, sizeof name, "%.*s", (int)(length < sizeof name ? length : sizeof name - 1), at);
-        enum placement_kind kind = placement_named(name);
-        if (kind == PLACEMENTS)
-            argp_error(
-                state,
-                "--placements: there is no '%s'; there are cluster, distributed, mem0-cpu0, mem0-cpu1, interleave, "
-                "local",
-                name);
-        for (uint32_t i = 0; i < arguments->kind_count; i++)
-            if (arguments->kinds[i] == kind)
+        char *name = mem_format("%.*s", (int)length, at);
+        if (!candidate_is_name(name))
+            argp_error(state, "--placements: there is no '%s'; there are " CANDIDATE_NAMES, name);
+        if (arguments->name_count == COMPARED_MOST)
+            argp_error(state, "--placements: %d at most", COMPARED_MOST);
+        for (uint32_t i = 0; i < arguments->name_count; i++)
+            if (strcmp(arguments->names[i], name) == 0)
                 argp_error(state, "--placements: '%s' is there twice", name);
-        arguments->kinds[arguments->kind_count++] = kind;
+        arguments->names[arguments->name_count++] = name;
         at += length;
         if (!*at)
             return;
@@ -136,6 +137,9 @@ static error_t parse_runs(int key, char *value, struct argp_state *state)
     arguments->for_runs = true;
     switch (key) {
     case KEY_PLACEMENTS:
+        while (arguments->name_count)
+            free(arguments->names[--arguments->name_count]);
+        arguments->chosen = true;
         parse_placements(state, arguments, value);
         break;
     case KEY_REPEAT:
@@ -194,6 +198,7 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
         state->child_inputs[0] = &arguments->symfs;
         state->child_inputs[1] = &arguments->topology;
         state->child_inputs[2] = &arguments->terminal;
+        state->child_inputs[3] = &arguments->allocators;
         break;
     case ARGP_KEY_ARG:
         input_parse(&arguments->words, state, value);
@@ -310,10 +315,50 @@ cleanup:
 
 /* Works out what each placement means here. Fails when there are not two to compare, unless one was all that was asked
  * for. */
+static int work_out(struct arguments *arguments, struct compare_runs *runs, const struct candidates_here *here,
+                    struct error *err)
+{
+    uint32_t possible = 0;
+    for (uint32_t i = 0; arguments->name_count < PLACEMENTS && !arguments->chosen; i++)
+        arguments->names[arguments->name_count++] = mem_strdup(placement_name((enum placement_kind)i));
+    runs->items = mem_zalloc(arguments->name_count * sizeof *runs->items);
+    runs->candidates = mem_zalloc(arguments->name_count * sizeof *runs->candidates);
+    for (uint32_t i = 0; i < arguments->name_count; i++) {
+        struct candidate *candidate = &runs->candidates[runs->count++];
+        int code = candidate_make(candidate, arguments->names[i], here, err);
+        if (code < 0)
+            return code;
+        runs->items[i] = (struct placed){.name = candidate->name, .placement = candidate->placement};
+        possible += candidate->placement.possible;
+        if (!candidate->placement.possible)
+            fprintf(stderr, "numalens compare: %s is skipped: %s\n", candidate->name, candidate->placement.text);
+        for (uint32_t k = 0; k < i; k++)
+            if (strcmp(runs->items[k].name, candidate->name) == 0)
+                return error_set(err, -EINVAL, "two placements are called %s: give the plans other names",
+                                 candidate->name);
+    }
+    if (possible >= 2 || (possible == 1 && runs->count == 1))
+        return 0;
+    return error_set(err, -ENODEV, "there are no two placements to compare here%s",
+                     here->topology->node_count == 1
+                         ? ": the machine has one node; --topology \"numa:2 core:4\" simulates two"
+                         : "");
+}
+
+/* Whether the agent can follow plans in the program. A program that cannot be run is found out when it is. */
+static int find_agent(const struct arguments *arguments, struct candidates_here *here, struct error *err)
+{
+    bool plans = false;
+    int unused;
+    for (uint32_t i = 0; i < arguments->name_count; i++)
+        plans |= strncmp(arguments->names[i], "plan:", 5) == 0;
+    return plans ? candidate_agent(arguments->runs.command, &here->agent, &here->refused, &unused, err) : 0;
+}
+
 static int plan(struct arguments *arguments, struct compare_runs *runs, bool *simulated, struct error *err)
 {
     struct placement_limits limits;
-    uint32_t possible = 0;
+    int cause;
     struct topology *topology = arguments->topology.spec
                                     ? topology_simulate_text(arguments->topology.spec, NULL, NULL, err)
                                     : topology_load(err);
@@ -321,23 +366,16 @@ static int plan(struct arguments *arguments, struct compare_runs *runs, bool *si
         return -1;
     *simulated = topology->simulated;
     placement_limits_here(&limits);
-    for (uint32_t i = 0; arguments->kind_count == 0 && i < PLACEMENTS; i++)
-        arguments->kinds[i] = (enum placement_kind)i;
-    runs->count = arguments->kind_count ? arguments->kind_count : PLACEMENTS;
-    runs->items = mem_zalloc(runs->count * sizeof *runs->items);
-    for (uint32_t i = 0; i < runs->count; i++) {
-        struct placement *placement = &runs->items[i].placement;
-        placement_work_out(placement, arguments->kinds[i], topology, &limits);
-        possible += placement->possible;
-        if (!placement->possible)
-            fprintf(stderr, "numalens compare: %s is skipped: %s\n", placement_name(placement->kind), placement->text);
-    }
-    bool one_node = topology->node_count == 1;
+    char *program = program_find(arguments->runs.command[0], &cause);
+    struct candidates_here here = {topology, &limits, &arguments->allocators, program, NULL, NULL};
+    int code = find_agent(arguments, &here, err);
+    if (code == 0)
+        code = work_out(arguments, runs, &here, err);
+    arguments->agent = here.agent;
+    free(here.refused);
+    free(program);
     topology_free(topology);
-    if (possible >= 2 || (possible == 1 && runs->count == 1))
-        return 0;
-    return error_set(err, -ENODEV, "there are no two placements to compare here%s",
-                     one_node ? ": the machine has one node; --topology \"numa:2 core:4\" simulates two" : "");
+    return code;
 }
 
 static char *command_text(char **command)
@@ -386,13 +424,19 @@ static int compare_placements(struct arguments *arguments)
     bool simulated = false;
     int status = EXIT_OK, signal = 0;
     arguments->runs.topology = arguments->topology.spec;
-    if (plan(arguments, &runs, &simulated, &err) < 0)
+    int code = plan(arguments, &runs, &simulated, &err);
+    arguments->runs.agent = arguments->agent;
+    if (code < 0)
         status = command_failed("compare", &err);
     else if (compare_runs_make(&runs, &arguments->runs, &status, &signal, &err) < 0)
         command_failed("compare", &err);
     else if (show_runs(arguments, &runs, simulated, &err) < 0)
         status = command_failed("compare", &err);
     compare_runs_free(&runs);
+    while (arguments->name_count)
+        free(arguments->names[--arguments->name_count]);
+    free(arguments->agent);
+    plan_allocators_free(&arguments->allocators);
     if (signal) {
         fflush(NULL);
         signals_die_of(signal);
@@ -407,8 +451,11 @@ int cmd_compare(int argc, char **argv)
         .terminal = {.view = &arguments.view},
         .runs = {.repeat = DEFAULT_REPEAT,
                  .figures = {.thresholds = {100, 300, 1000}, .threshold_count = 3, .grain = GRAIN_LINE}}};
-    const struct argp_child children[] = {
-        {&symfs_argp, 0, NULL, 2}, {&topology_argp, 0, NULL, 3}, {&terminal_argp, 0, NULL, 3}, {0}};
+    const struct argp_child children[] = {{&symfs_argp, 0, NULL, 2},
+                                          {&topology_argp, 0, NULL, 3},
+                                          {&terminal_argp, 0, NULL, 3},
+                                          {&allocator_argp, 0, NULL, 1},
+                                          {0}};
     struct argp argp = {option_table, parse_option, "BEFORE... AFTER...\n-- [RECORD OPTIONS --] PROGRAM [ARGUMENT...]",
                         description,  children,     NULL,
                         NULL};

@@ -1,11 +1,14 @@
 /* cli/commands/cmd_doctor.c - numalens doctor: the answer first, then each check, then what would enable the rest. */
 #include "cli/command.h"
+#include "cli/terminal.h"
 
 #include "base/json.h"
 #include "calibrate/calibrate.h"
 #include "capture/faults/settings.h"
-#include "cli/calibration_table.h"
 #include "doctor/doctor.h"
+#include "topology/calibration.h"
+#include "topology/topology.h"
+#include "view/paragraph.h"
 
 #include <argp.h>
 #include <inttypes.h>
@@ -14,13 +17,95 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { WIDTH = 110, NAME_WIDTH = 22, MATRIX_MOST = 16 };
+static void print_size(uint64_t size)
+{
+    if (size >= 1 << 20)
+        printf("%6.4g MiB", (double)size / (1 << 20));
+    else
+        printf("%6.4g KiB", (double)size / 1024);
+}
+
+/* Like the paper's Figure 1: a memory field is a node's CPUs and a node's memory. */
+static void print_memory(const struct calibration *calibration, const struct topology *topology)
+{
+    printf("\nMemory fields (ns a load: chain of loads / as the sampler times one)\n  from CPUs of");
+    for (uint32_t to = 0; to < calibration->node_count; to++)
+        printf("%*sto node %-4d", to ? 4 : 3, "", topology->nodes[to].os_index);
+    putchar('\n');
+    for (uint32_t from = 0; from < calibration->node_count; from++) {
+        printf("  node %-7d", topology->nodes[from].os_index);
+        for (uint32_t to = 0; to < calibration->node_count; to++) {
+            const struct calibration_field *field = &calibration->memory[from * calibration->node_count + to];
+            if (field->chased > 0)
+                printf("  %5.0f / %-5.0f", field->chased, field->sampled);
+            else
+                printf("  %13s", "not measured");
+        }
+        putchar('\n');
+    }
+}
+
+static void calibration_print(const struct calibration *calibration, const struct topology *topology)
+{
+    printf("Caches                   ns a load  as the sampler times one\n");
+    for (uint32_t i = 0; i < calibration->cache_count; i++) {
+        const struct calibration_cache *cache = &calibration->caches[i];
+        printf("  L%u ", cache->level);
+        print_size(cache->size);
+        printf("%19.1f  %24.1f\n", cache->field.chased, cache->field.sampled);
+    }
+    print_memory(calibration, topology);
+    if (calibration_shows(calibration))
+        printf("\nFrom %u ns on, a sampled load counts as served by memory.\n", calibration_beyond_caches(calibration));
+    else
+        puts("\nCaches and memory are too similar here: a latency does not show which of them served a load.");
+}
+
+static void write_field(struct json *json, const struct calibration_field *field)
+{
+    json_real(json, "chased_ns", field->chased, 2);
+    json_real(json, "sampled_ns", field->sampled, 2);
+    json_end(json);
+}
+
+static int calibration_write_json(const struct calibration *calibration, const struct topology *topology,
+                                  struct error *err)
+{
+    struct json *json = json_new(stdout);
+    json_object(json, NULL);
+    json_number(json, "version", JSON_VERSION);
+    json_bool(json, "distinguishes", calibration_shows(calibration));
+    json_number(json, "memory_from_ns", calibration_beyond_caches(calibration));
+    json_array(json, "caches");
+    for (uint32_t i = 0; i < calibration->cache_count; i++) {
+        json_object(json, NULL);
+        json_number(json, "level", calibration->caches[i].level);
+        json_number(json, "size", calibration->caches[i].size);
+        write_field(json, &calibration->caches[i].field);
+    }
+    json_end(json);
+    json_array(json, "memory");
+    for (uint32_t i = 0; i < calibration->node_count * calibration->node_count; i++) {
+        if (calibration->memory[i].chased <= 0)
+            continue;
+        json_object(json, NULL);
+        json_integer(json, "from", topology->nodes[i / calibration->node_count].os_index);
+        json_integer(json, "to", topology->nodes[i % calibration->node_count].os_index);
+        write_field(json, &calibration->memory[i]);
+    }
+    json_end(json);
+    return json_finish(json, err);
+}
+
+enum { NAME_WIDTH = 22, MATRIX_MOST = 16 };
 
 static const struct {
     const char *group, *title;
 } groups[] = {
-    {"sources", "Sources of samples"}, {"mechanisms", "Pages that fault again"}, {"homes", "Home nodes of pages"},
-    {"kernel", "Kernel features"},     {"permissions", "Permissions"},
+    {"sources", "Sources of samples"},
+    {"mechanisms", "Pages that fault again"},
+    {"homes", "Home nodes of pages"},
+    {"permissions", "Permissions"},
 };
 
 static const char *const status_names[] = {
@@ -37,28 +122,7 @@ static struct paint choose_paint(void)
     return (struct paint){"\033[32m", "\033[33m", "\033[31m", "\033[2m", "\033[1m", "\033[0m"};
 }
 
-/* Words of `text` from column `column` on, broken at WIDTH with the same indent. */
-static void print_wrapped(const char *text, int column)
-{
-    int at = column;
-    for (const char *word = text; *word;) {
-        int length = (int)strcspn(word, " ");
-        if (at > column && at + 1 + length > WIDTH) {
-            printf("\n%*s", column, "");
-            at = column;
-        } else if (at > column) {
-            putchar(' ');
-            at++;
-        }
-        printf("%.*s", length, word);
-        at += length;
-        word += length;
-        word += strspn(word, " ");
-    }
-    putchar('\n');
-}
-
-static void print_check(const struct doctor_check *check, const struct paint *paint)
+static void print_check(const struct doctor_check *check, const struct paint *paint, unsigned width)
 {
     const char *const marks[] = {
         [DOCTOR_WORKS] = "ok", [DOCTOR_LIMITED] = "part", [DOCTOR_MISSING] = "no", [DOCTOR_FACT] = "-"};
@@ -66,12 +130,11 @@ static void print_check(const struct doctor_check *check, const struct paint *pa
                                    [DOCTOR_LIMITED] = paint->middling,
                                    [DOCTOR_MISSING] = paint->bad,
                                    [DOCTOR_FACT] = paint->faint};
-    printf("  %s%-4s%s  %-*s  ", colours[check->status], marks[check->status], paint->off, NAME_WIDTH, check->name);
-    print_wrapped(check->detail, NAME_WIDTH + 10);
-    if (!check->remedy)
-        return;
-    printf("%*s%s->%s ", NAME_WIDTH + 10, "", paint->faint, paint->off);
-    print_wrapped(check->remedy, NAME_WIDTH + 13);
+    unsigned hang = NAME_WIDTH + 10;
+    printf("  %s%-4s%s  ", colours[check->status], marks[check->status], paint->off);
+    paragraph_labelled(stdout, check->name, 0, NAME_WIDTH + 2, width ? width - 8 : 0, "%s", check->detail);
+    if (check->remedy)
+        paragraph_labelled(stdout, "->", hang, hang + 3, width, "%s", check->remedy);
 }
 
 /* "0-3,8" for the CPUs of a node, into `text`. */
@@ -118,20 +181,27 @@ static void print_topology(const struct doctor *doctor, const struct paint *pain
 static void print_text(const struct doctor *doctor)
 {
     struct paint paint = choose_paint();
-    printf("%s%s%s.%s\n", paint.bold, doctor->can_record ? paint.good : paint.bad, doctor->answer, paint.off);
+    struct view_options view = {0};
+    terminal_look(&(struct terminal_options){.view = &view});
+    fputs(doctor->can_record ? paint.good : paint.bad, stdout);
+    paragraph(stdout, 0, view.width, "", "%s.", doctor->answer);
+    fputs(paint.off, stdout);
     if (doctor->topology && doctor->topology->node_count == 1)
-        puts(
-            "There is one memory node here, so nothing is remote; record --topology \"numa:2 core:2\" simulates more.");
-    printf("%s%s%s\n", paint.faint, doctor->machine, paint.off);
+        paragraph(stdout, 0, view.width, "",
+                  "There is one memory node here, so nothing is remote; record --topology \"numa:2 core:2\" "
+                  "simulates more.");
+    fputs(paint.faint, stdout);
+    paragraph(stdout, 0, view.width, "", "%s", doctor->machine);
+    fputs(paint.off, stdout);
     for (size_t i = 0; i < sizeof groups / sizeof *groups; i++) {
         printf("\n%s%s%s\n", paint.bold, groups[i].title, paint.off);
         array_each (&doctor->checks, struct doctor_check, check)
             if (strcmp(check->group, groups[i].group) == 0)
-                print_check(check, &paint);
+                print_check(check, &paint, view.width);
         if (i == 1)
             print_topology(doctor, &paint);
     }
-    printf("\n%sdocs/doctor.md explains each line; numalens doctor --json is for programs%s\n", paint.faint, paint.off);
+    printf("\n%sdocs/doctor.md explains each line; doctor --json is for programs%s\n", paint.faint, paint.off);
 }
 
 static void write_topology(struct json *json, const struct topology *topology)

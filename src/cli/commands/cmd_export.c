@@ -1,6 +1,6 @@
 /* cli/commands/cmd_export.c - numalens export: a recording in the formats of other tools. */
 #include "cli/command.h"
-#include "cli/export_output.h"
+#include "cli/input/input_files.h"
 #include "cli/input/recording.h"
 #include "cli/output_options.h"
 #include "cli/progress_line.h"
@@ -8,6 +8,7 @@
 #include "cli/topology_options.h"
 
 #include "base/progress.h"
+#include "base/replace.h"
 #include "exchange/export/export.h"
 #include "exchange/export/fields.h"
 #include "view/number.h"
@@ -17,12 +18,55 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+static bool is_stdout(const char *path)
+{
+    return !path || strcmp(path, "-") == 0;
+}
+
+/* Whether it goes to a terminal; `path` NULL or "-": standard output. */
+static bool export_output_is_terminal(const char *path)
+{
+    return is_stdout(path) && isatty(STDOUT_FILENO);
+}
+
+/* `binary`: the name of a format that no terminal can show, or NULL: then a terminal
+ * is refused. Before anything is read. */
+static int export_output_check(const char *path, const char *binary, struct error *err)
+{
+    if (binary && export_output_is_terminal(path))
+        return error_set(err, -EINVAL, "%s is binary and not for a terminal; name a file with -o", binary);
+    return 0;
+}
+
+/* Lets `fill` write there. The recording that it reads, `source`, is never written to. */
+static int export_output(const struct input *source, const char *path, replace_fill *fill, const void *context,
+                         struct error *err)
+{
+    if (!is_stdout(path)) {
+        if (input_has(source, path))
+            return error_set(err, -EINVAL, "%s is the recording itself; name another file with -o", path);
+        return replace_file(path, REPLACE_FOR_OWNER, fill, context, err);
+    }
+    int failed = fill(stdout, context, err);
+    if (failed == 0 && (fflush(stdout) != 0 || ferror(stdout)))
+        failed = error_set(err, -EIO, "cannot write to standard output: %s", strerror(errno));
+    return failed;
+}
+
+/* Negative with the list of fields when one of these does not exist. */
+static int export_fields_are_wrong(const char *fields, struct error *err)
+{
+    struct fields parsed;
+    return fields_parse(&parsed, fields, err);
+}
 
 static const char description[] =
     "Prints a recording's samples, or writes it in the format of another tool.\v" INPUT_HELP
     " Without -o, and with -o -, it goes to standard output. docs/export.md has each format's contents.\n"
     "text prints one line a sample, in order of time, those of one process after the other; '-' stands for what is not "
-    "known. moca and moca-csv write pages (of 'numalens record --source faults'), the others samples.\n\n"
+    "known. moca writes pages (of 'numalens record --source faults'), the others samples.\n\n"
     "Fields:";
 
 static const char examples[] = "\nEXAMPLES\n"

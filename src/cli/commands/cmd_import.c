@@ -19,19 +19,16 @@ static const char description[] =
     "Turns a recording of 'perf mem record', 'perf c2c record' or MOCA into numalens.data, or what -o names.\v"
     "FILE is perf.data unless named; '-' is standard input. File and pipe mode, compressed or not, of any machine.\n"
     "Static objects, mapped files and sections get their names where the binaries are at hand.\n"
-    "With --format moca: MOCA's lines T, C, A, of all tasks in one file or one for each; or its CSV.\n\n"
+    "With --format moca: MOCA's lines T, C, A, of all tasks in one file or one for each.\n\n"
     "EXAMPLES\n"
     "  perf mem record ./app && numalens import && numalens report\n"
     "  numalens import -o server.data /tmp/perf.data.server\n"
     "  ssh server perf mem record -o - ./app | numalens import -\n"
-    "  perf mem record numalens record --source none -o agent.data -- ./app && numalens import --with agent.data\n"
     "  numalens import --format moca Moca-task*\n";
 
 static const struct argp_option option_table[] = {
     {"input", 'i', "FILE", 0, "The recording, instead of naming it last", 0},
     {"format", 'f', "NAME", 0, "perf (the default) or moca", 0},
-    {"with", 'w', "FILE", 0,
-     "A recording of 'numalens record' of the same run: heap objects, sites and threads from it", 0},
     {0},
 };
 
@@ -39,7 +36,7 @@ struct arguments {
     const char **paths;
     size_t path_count;
     struct output_options output;
-    const char *with, *symfs;
+    const char *symfs;
     bool moca;
 };
 
@@ -51,23 +48,18 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
         state->child_inputs[0] = &arguments->output;
         state->child_inputs[1] = &arguments->symfs;
         break;
-    case 'w':
-        arguments->with = value;
-        break;
     case 'i':
     case ARGP_KEY_ARG:
         arguments->paths[arguments->path_count++] = value;
         break;
     case 'f':
-        if (strcmp(value, "perf") != 0 && strcmp(value, "moca") != 0 && strcmp(value, "moca-csv") != 0)
-            argp_error(state, "--format: '%s' is none of perf, moca, moca-csv", value);
+        if (strcmp(value, "perf") != 0 && strcmp(value, "moca") != 0)
+            argp_error(state, "--format: '%s' is neither perf nor moca", value);
         arguments->moca = strcmp(value, "perf") != 0;
         break;
     case ARGP_KEY_END:
         if (arguments->path_count > 1 && !arguments->moca)
             argp_error(state, "one recording at a time: '%s' is a second one", arguments->paths[1]);
-        if (arguments->with && arguments->moca)
-            argp_error(state, "--with is for recordings of perf");
         if (arguments->symfs && arguments->moca)
             argp_error(state, "--symfs is for recordings of perf");
         if (arguments->path_count == 0 && arguments->moca)
@@ -85,19 +77,12 @@ static void say(const struct perf_import *result, const char *output)
            number_count(result->loads), number_count(result->stores), number_count(result->threads),
            result->threads == 1 ? "" : "s", number_seconds((double)result->span_ns / 1e9), output);
     printf("Source %s; %s.\n", result->source, result->topology);
-    if (*result->clock)
-        printf("Heap objects, sites and threads from the agent's trace; %s.\n", result->clock);
-    if (result->early)
-        printf("%s samples are from before their thread began, by up to %s: their times are not on perf's clock, and "
-               "objects "
-               "miss such samples. perf record -k CLOCK_MONOTONIC_RAW avoids that.\n",
-               number_count(result->early), number_seconds((double)result->most_early_ns / 1e9));
     if (result->other)
         printf("Skipped: %s samples that are not memory accesses.\n", number_count(result->other));
     if (result->unreadable)
         printf("Skipped: %s samples of an unknown event or truncated.\n", number_count(result->unreadable));
-    if (result->left_out)
-        printf("Skipped: %s processes without samples.\n", number_count(result->left_out));
+    if (result->skipped)
+        printf("Skipped: %s processes without samples.\n", number_count(result->skipped));
     if (result->lost)
         printf("Lost while it was recorded: %s.\n", number_count(result->lost));
     if (*result->damage)
@@ -113,16 +98,14 @@ static int import_moca(const struct arguments *arguments, struct error *err)
         return 0;
     printf("%s page uses of %s task%s, over %s, into %s\n", number_count(result.accesses), number_count(result.tasks),
            result.tasks == 1 ? "" : "s", number_seconds((double)result.span / 1e9), arguments->output.path);
-    if (result.renumbered)
-        puts("Chunks will be renumbered when this is exported again: there are too many to keep their numbers.");
     return 0;
 }
 
 static int import_perf(const struct arguments *arguments, struct error *err)
 {
     struct perf_import result;
-    if (perf_import(arguments->path_count ? arguments->paths[0] : "perf.data", arguments->with, arguments->symfs,
-                    arguments->output.path, &result, err) < 0)
+    if (perf_import(arguments->path_count ? arguments->paths[0] : "perf.data", arguments->symfs, arguments->output.path,
+                    &result, err) < 0)
         return -1;
     if (!arguments->output.quiet)
         say(&result, arguments->output.path);

@@ -12,6 +12,7 @@
 
 #include <argp.h>
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -94,10 +95,7 @@ static void write_matrix(struct json *json, const char *key, const struct model 
 /* What a model does not say is null. */
 static void write_known(struct json *json, const char *key, double value)
 {
-    if (value > 0)
-        json_real(json, key, value, 3);
-    else
-        json_null(json, key);
+    json_real(json, key, value > 0 ? value : NAN, 3);
 }
 
 static void write_machine(struct json *json, const struct model *machine)
@@ -161,8 +159,8 @@ static int list(const struct machines_arguments *arguments, struct error *err)
     if (json && json_finish(json, err) < 0)
         failed = err->code;
     if (!failed && !json)
-        puts(
-            "\nnumalens machines NAME shows one; numalens machines --measure -o my.machine makes one of this machine.");
+        puts("\nnumalens machines NAME shows one;\nnumalens machines --measure -o my.machine makes one of this "
+             "machine.");
     model_names_free(&names);
     return failed;
 }

@@ -1,5 +1,6 @@
 /* cli/commands/cmd_merge.c - numalens merge: the files of one recording with --rotate as one. */
 #include "cli/command.h"
+#include "base/text.h"
 
 #include "cli/progress_line.h"
 #include "cli/input/input_files.h"
@@ -107,7 +108,9 @@ static int merge(struct arguments *arguments, struct error *err)
     if (merged.first > 1)
         fprintf(stderr, "; %s before %s missing", merged.first == 2 ? "the one" : "those",
                 merged.first == 2 ? "is" : "are");
-    fprintf(stderr, "; next: numalens report %s\n", arguments->output);
+    char *word = text_shell(arguments->output);
+    fprintf(stderr, "; next: numalens report %s\n", word);
+    free(word);
     return 0;
 }
 

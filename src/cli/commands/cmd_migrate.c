@@ -1,5 +1,6 @@
 /* cli/commands/cmd_migrate.c - numalens migrate: the options, then migrate/migrate_run.h or migrate/migrate_attach.h, then what came of it. */
 #include "cli/command.h"
+#include "base/text.h"
 
 #include "base/array.h"
 #include "base/replace.h"
@@ -10,7 +11,6 @@
 #include "migrate/migrate_run.h"
 #include "migrate/migrate_text.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,10 +34,10 @@ enum {
 static const struct argp_option option_table[] = {
     {"policy", KEY_POLICY, "NAME", 0,
      "decision rule: access, latency, neighbours:K, interleave-shared, none, or ./mine.so", 1},
-    {"interval", KEY_INTERVAL, "TIME", 0, "between two decisions (1s)", 1},
+    {"interval", KEY_INTERVAL, "TIME", 0, "between two decisions (500ms)", 1},
     {"pid", 'p', "PID", 0, "migrate the pages of a running process", 1},
     {"dry-run", KEY_DRY_RUN, 0, 0, "print what would be moved, and move nothing", 1},
-    {"max-pages", KEY_MAX_PAGES, "N", 0, "pages moved in an interval at most (16384)", 1},
+    {"max-pages", KEY_MAX_PAGES, "N", 0, "pages moved in an interval at most (65536)", 1},
     {"max-bytes", KEY_MAX_BYTES, "SIZE", 0, "bytes likewise, such as 64M (256M)", 1},
     {"min-accesses", KEY_LEAST, "N", 0, "leave pages with fewer sampled accesses in an interval (1)", 1},
     {"max-overhead", KEY_MAX_OVERHEAD, "PERCENT", 0,
@@ -176,6 +176,8 @@ static void check_together(struct migrate_command *command)
     else if (command->pid && capture->samples != SAMPLES_AUTO && capture->samples != SAMPLES_FAULTS)
         option_complain(sampling, "--source", "for a running process",
                         "nothing is put into a process that runs already: only auto and faults are possible");
+    else if (capture->samples == SAMPLES_OUTSIDE)
+        option_complain(sampling, "--source", "outside", "pages are moved by the agent's samples, or by faults");
     else if (capture->samples == SAMPLES_NONE)
         option_complain(sampling, "--source", "none", "without samples there is nothing to decide by");
 }
@@ -280,9 +282,11 @@ static int run_program(struct migrate_command *command, struct error *err)
     if (command->sampling.verbosity >= 0 && *result.notes)
         fprintf(stderr, "numalens migrate: note: %s\n", result.notes);
     print_result(command, &summary, result.target_cpu_ns, &result.exit_status);
-    if (command->sampling.verbosity >= 0 && capture->output)
-        fprintf(stderr, "numalens migrate: recorded in %s; next: numalens report %s\n", capture->output,
-                capture->output);
+    if (command->sampling.verbosity >= 0 && capture->output) {
+        char *word = text_shell(capture->output);
+        fprintf(stderr, "numalens migrate: recorded in %s; next: numalens report %s\n", capture->output, word);
+        free(word);
+    }
     if (result.signal) {
         fflush(NULL);
         signals_die_of(result.signal);
@@ -322,9 +326,9 @@ static int list_policies(void)
 int cmd_migrate(int argc, char **argv)
 {
     struct migrate_command command = {
-        .loop = {.policy = "access",
-                 .interval_ns = 1000000000,
-                 .limits = {.pages = 16384, .bytes = (uint64_t)256 << 20, .min_accesses = 1},
+        .loop = {.policy = "regions",
+                 .interval_ns = 500000000,
+                 .limits = {.pages = 65536, .bytes = (uint64_t)256 << 20, .min_accesses = 1},
                  .most_cost = 0.10,
                  .pin = -1,
                  .memory = (size_t)256 << 20},

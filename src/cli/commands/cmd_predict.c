@@ -1,12 +1,14 @@
 /* cli/commands/cmd_predict.c - numalens predict: run time on other machines and under other placements (docs/predict.md). */
 #include "cli/command.h"
-#include "cli/commands/predict_object.h"
+#include "cli/commands/predict/predict_object.h"
+#include "cli/commands/predict/predict_verdict.h"
 #include "cli/machine_option.h"
 #include "cli/progress_line.h"
 #include "cli/input/recording.h"
 #include "cli/symfs.h"
 #include "cli/terminal.h"
 
+#include "analysis/thresholds.h"
 #include "analysis/traffic/traffic.h"
 #include "base/json.h"
 #include "base/progress.h"
@@ -19,10 +21,9 @@
 
 #include <argp.h>
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
-
-static const double matters = 1.05; /* a smaller factor is not worth a change */
 
 struct asked {
     char *name; /* as it was asked for: "replicate:grid" */
@@ -40,6 +41,7 @@ struct machine_rows {
     struct model *model;
     enum machine_from from;
     bool simulated;
+    struct predict_verdict verdict;
     double unknown_homes; /* of its bytes, the share whose home nodes are not known */
     uint32_t first;       /* of `rows`; as many as placements, in their order */
     uint32_t best, other; /* rows; other: as-is, else the slowest */
@@ -149,7 +151,7 @@ static int make_plan(const struct asked *asked, const struct traffic *traffic, c
 static int predict_flow(const struct predict_arguments *arguments, const struct flow *flow, struct answer *answer,
                         struct machine_rows *machine, struct error *err)
 {
-    struct traffic *traffic = traffic_make(flow, machine_cache(machine->model, flow));
+    struct traffic *traffic = traffic_make(flow, machine_cache(machine->model, flow, false));
     struct demand *demand = demand_make(flow, traffic, err);
     machine->first = (uint32_t)answer->rows.count;
     machine->unknown_homes = demand ? demand_unknown_homes(demand) : 0;
@@ -162,6 +164,7 @@ static int predict_flow(const struct predict_arguments *arguments, const struct 
                                                    .asked = asked,
                                                    .prediction = predict_plan(machine->model, demand, &plan)});
     }
+    failed = failed ? failed : predict_verdict_make(&machine->verdict, flow, machine->model, err);
     demand_free(demand);
     traffic_free(traffic);
     return failed;
@@ -229,10 +232,10 @@ static void print_machine(const struct answer *answer, const struct machine_rows
     const struct factor *factor = &machine->factor;
     if (machine->best == machine->other)
         print_others(answer, machine, placements, width);
-    else if (factor->likely < matters)
+    else if (factor->likely < 1 + thresholds.worth_saying)
         paragraph(stdout, 0, width, "",
                   "%s: no placement is more than %.0f%% faster than %s, %s (the best at most %.1f%%).",
-                  machine->model->name, 100 * (matters - 1), other->asked->name,
+                  machine->model->name, 100 * thresholds.worth_saying, other->asked->name,
                   number_seconds(other->prediction.time_s[ASSUME_LIKELY]), 100 * (factor->high - 1));
     else
         paragraph(stdout, 0, width, "", "%s: best is %s, %s; %s takes %.1f times as long (%.1f to %.1f).",
@@ -256,25 +259,22 @@ static void print_choice(const struct machine_rows *machine, unsigned width)
 
 static void print(const struct answer *answer, size_t placements)
 {
-    const double worth_saying = 0.01;
     struct view_options look = {0};
     struct table *table = table_new();
     char limit[LIMIT_TEXT];
     terminal_look(&(struct terminal_options){.view = &look});
     array_each (&answer->machines, const struct machine_rows, machine) {
+        paragraph(stdout, 0, look.width, "", "%s", machine->verdict.text);
         print_choice(machine, look.width);
         print_machine(answer, machine, placements, look.width);
-        if (machine->unknown_homes > worth_saying)
+        if (machine->unknown_homes > thresholds.worth_saying)
             paragraph(stdout, 0, look.width, "",
                       "%s: the home node of %.0f%% of the bytes is not known; they count alike under every placement.",
                       machine->model->name, 100 * machine->unknown_homes);
     }
     putchar('\n');
-    table_column(table, "machine", TABLE_LEFT);
-    table_column(table, "placement", TABLE_LEFT);
-    table_column(table, "time", TABLE_RIGHT);
-    table_column(table, "interval", TABLE_RIGHT);
-    table_column(table, "remote", TABLE_RIGHT);
+    table_columns(table, TABLE_LEFT, "machine", "placement");
+    table_columns(table, TABLE_RIGHT, "time", "interval", "remote");
     table_column(table, "bottleneck", TABLE_FLEX);
     array_each (&answer->rows, const struct row, row) {
         const struct prediction *prediction = &row->prediction;
@@ -305,10 +305,7 @@ static void write_row(struct json *json, const struct answer *answer, const stru
     json_real(json, "time_s", prediction->time_s[ASSUME_LIKELY], 6);
     json_real(json, "low", prediction->low, 6);
     json_real(json, "high", prediction->high, 6);
-    if (prediction->remote_share < 0)
-        json_null(json, "remote_share");
-    else
-        json_real(json, "remote_share", prediction->remote_share, 4);
+    json_real(json, "remote_share", prediction->remote_share < 0 ? NAN : prediction->remote_share, 4);
     json_text(json, "bottleneck", limit_text(&prediction->limit, limit));
 }
 
@@ -322,6 +319,7 @@ static int write_json(const struct answer *answer, struct error *err)
     uint32_t best = 0;
     json_object(json, NULL);
     json_number(json, "version", JSON_VERSION);
+    json_bool(json, "experimental", true); /* run times; verdicts are not */
     json_array(json, "rows");
     for (uint32_t i = 0; i < answer->rows.count; i++) {
         const struct row *rows = answer->rows.items;
@@ -342,6 +340,7 @@ static int write_json(const struct answer *answer, struct error *err)
         json_text(json, "title", machine->model->title);
         json_text(json, "from", from[machine->from]);
         json_bool(json, "simulated", machine->simulated);
+        predict_verdict_put(&machine->verdict, json);
         json_real(json, "unknown_home_share", machine->unknown_homes, 4);
         json_text(json, "best", answer->rows.items[machine->best].asked->name);
         json_text(json, "against", answer->rows.items[machine->other].asked->name);
@@ -443,8 +442,10 @@ int cmd_predict(int argc, char **argv)
         status = EXIT_FAILED;
     if (status != EXIT_OK)
         command_failed("predict", &err);
-    array_each (&answer.machines, struct machine_rows, machine)
+    array_each (&answer.machines, struct machine_rows, machine) {
         model_free(machine->model);
+        predict_verdict_free(&machine->verdict);
+    }
     array_free(&answer.machines);
     array_free(&answer.rows);
     array_each (&arguments.asked, const struct asked, asked)

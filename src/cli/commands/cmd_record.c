@@ -1,5 +1,6 @@
 /* cli/commands/cmd_record.c - numalens record: the options, then capture/recorder.h, then one or two lines on stderr. */
 #include "cli/command.h"
+#include "base/text.h"
 #include "cli/usage/command_options.h"
 
 #include "base/mem.h"
@@ -7,6 +8,8 @@
 #include "capture/agent/custom_spec.h"
 #include "capture/faults/mechanism.h"
 #include "capture/job_rank.h"
+#include "capture/process/find_processes.h"
+#include "capture/process/program.h"
 #include "capture/recorder.h"
 #include "capture/recorder_signals.h"
 #include "capture/system_recorder.h"
@@ -23,6 +26,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+
+enum {
+    PROCESS_NS = 70000, /* that a fork costs at least beyond what the agent accounts for; an exec takes 470 us */
+    WORTH_SAYING = 50,  /* one part in so many of the CPU time */
+};
 
 enum {
     KEY_MEMORY = 256,
@@ -45,6 +53,8 @@ enum {
     KEY_ROTATE,
     KEY_KEEP,
     KEY_MACHINE,
+    KEY_CGROUP,
+    KEY_CONTAINER,
 };
 
 static const struct argp_option option_table[] = {
@@ -58,13 +68,19 @@ static const struct argp_option option_table[] = {
      1},
     {"keep", KEY_KEEP, "N", 0, "with --rotate: keep the latest N files, and remove older ones of this run", 1},
     {"all-cpus", 'a', 0, 0, "record the whole machine with hardware samples; heap objects are then not known", 1},
-    {"pid", 'p', "PID", 0, "record a running process and its children, likewise", 1},
+    {"pid", 'p', "PID[,PID]", 0,
+     "record running processes and their children: with hardware samples, or from outside (docs/outside.md)", 1},
+    {"cgroup", KEY_CGROUP, "PATH", 0,
+     "record all processes of this cgroup, such as /system.slice/redis.service, and those that join it later", 1},
+    {"container", KEY_CONTAINER, "ID", 0, "record all processes of this container, on its host", 1},
     {"cpu", 'C', "LIST", 0, "with -a: on these CPUs only, such as 0-3,8", 1},
     {"threads", KEY_THREADS, "N", 0, "sample once the program has N threads; objects are followed from the start", 2},
     {"start-after", KEY_START, "TIME", 0, "sample only after this time of the run, such as 2s or 500ms", 2},
     {"stop-after", KEY_STOP, "TIME", 0, "stop sampling after this time of the run", 2},
     {"placement", KEY_PLACEMENT, "HOW", 0,
-     "place threads and memory: cluster, distributed, mem0-cpu0, mem0-cpu1, interleave, local (docs/compare.md)", 3},
+     "place threads and memory: cluster, distributed, mem0-cpu0, mem0-cpu1, interleave, weighted, local "
+     "(docs/compare.md)",
+     3},
     {"no-calibration", KEY_NO_CALIBRATION, 0, 0,
      "do not record load latencies of the idle machine (docs/machines.md); the first recording since boot measures "
      "them",
@@ -80,7 +96,7 @@ static const struct argp_option option_table[] = {
     {"machine", KEY_MACHINE, "NAME", 0,
      "simulate the nodes of this machine, and let reports judge on it; 'numalens machines' lists them",
      SAMPLING_LAST_GROUP},
-    {0, 0, 0, 0, "Allocators of the program's own (docs/custom-allocators.md):", 6},
+    {0, 0, 0, 0, "Allocators of the program's own (docs/objects.md):", 6},
     {"alloc-fn", KEY_ALLOC_FN, "NAME:HOW", 0, "a function that allocates, such as my_alloc:size=1", 6},
     {"free-fn", KEY_FREE_FN, "NAME:HOW", 0, "a function that frees, such as my_free:ptr=1", 6},
     {"pool-fn", KEY_POOL_FN, "NAME:HOW", 0,
@@ -178,7 +194,13 @@ static error_t parse(int key, char *text, struct argp_state *state)
         options->system = true;
         break;
     case 'p':
-        options->pid = (uint32_t)option_number(sampling, "--pid", text, 1, INT32_MAX, "a process's number is wanted");
+        option_pids(sampling, text);
+        break;
+    case KEY_CGROUP:
+        option_cgroup(sampling, text);
+        break;
+    case KEY_CONTAINER:
+        option_container(sampling, text);
         break;
     case 'C':
         options->cpus = text;
@@ -211,7 +233,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
         arguments->placement = text;
         if (placement_named(text) == PLACEMENTS)
             option_complain(sampling, "--placement", text,
-                            "there are cluster, distributed, mem0-cpu0, mem0-cpu1, interleave, local");
+                            "there are cluster, distributed, mem0-cpu0, mem0-cpu1, interleave, weighted, local");
         break;
     case KEY_MACHINE:
         arguments->machine = text;
@@ -246,7 +268,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
 static const struct argp parser = {
     option_table,
     parse,
-    "[--] PROGRAM [ARGUMENT...]\n-a [-- PROGRAM [ARGUMENT...]]\n-p PID",
+    "[--] PROGRAM [ARGUMENT...]\n-a [-- PROGRAM [ARGUMENT...]]\n-p PID\n--cgroup PATH\n--container ID",
     "Runs PROGRAM, samples its memory accesses, follows its objects, and writes numalens.data.\vExamples:\n"
     "  numalens record -- ./app args\n"
     "  numalens record --topology \"numa:4 core:2\" -- ./app     simulate four nodes\n"
@@ -254,6 +276,7 @@ static const struct argp parser = {
     "  numalens record --stores -F 500 -o stores.data -- ./app\n"
     "  numalens record -a -- sleep 10                          everything for ten seconds, on a machine with a PMU\n"
     "  numalens record -p 1234 --stop-after 10s                a running process, likewise\n"
+    "  numalens record --container 3f2a9c41b7d0                 all processes of a container, until Ctrl-C\n"
     "  numalens record --rotate 60s --keep 24 -- ./service      the last 24 minutes, in as many files\n"
     "  mpirun -n 4 numalens record -- ./app                    one recording a rank; then numalens report "
     "numalens.JOB\n\n"
@@ -304,8 +327,17 @@ static void put_next(const struct arguments *arguments)
         return;
     }
     bool usual = strcmp(file, "numalens.data") == 0, folder = arguments->rank.in_job && slash;
-    int length = (int)(folder ? slash - file : (long)strlen(file));
-    fprintf(stderr, "; next: numalens report%s%.*s\n", usual ? "" : " ", usual ? 0 : length, file);
+    char *path = folder ? mem_format("%.*s", (int)(slash - file), file) : mem_strdup(file), *word = text_shell(path);
+    fprintf(stderr, "; next: numalens report%s%s\n", usual ? "" : " ", usual ? "" : word);
+    free(word);
+    free(path);
+}
+
+/* Whether programs run without the agent. */
+static bool outside(const struct capture_options *options)
+{
+    return options->system || options->pid || process_query_given(&options->query) ||
+           options->samples == SAMPLES_OUTSIDE;
 }
 
 static void summarise(const struct arguments *arguments, const struct recorder_result *result)
@@ -339,6 +371,10 @@ static void summarise(const struct arguments *arguments, const struct recorder_r
         fprintf(stderr, "); sampling took %.1f%% of the program's CPU time, tracking its objects %.1f%%",
                 percent(result->handler_ns, result->target_cpu_ns),
                 percent(result->tracking_ns, result->target_cpu_ns));
+    if (!outside(&arguments->sampling.capture) && result->processes * PROCESS_NS > result->target_cpu_ns / WORTH_SAYING)
+        fprintf(stderr,
+                ", without what the kernel and the dynamic linker do for the agent in %" PRIu64 " new processes",
+                result->processes);
     if (result->faults_ns)
         fprintf(stderr, "%s %.1f%%%s", by_faults || result->hardware ? "; that took" : ", page faults",
                 percent(result->faults_ns, result->target_cpu_ns),
@@ -382,12 +418,6 @@ static char *know_latencies(const struct arguments *arguments, const struct topo
     return text;
 }
 
-/* Whether programs run without the agent. */
-static bool outside(const struct capture_options *options)
-{
-    return options->system || options->pid;
-}
-
 /* Two options that do not go together. */
 static void refuse(struct sampling_options *sampling, const char *option, const char *other, const char *why)
 {
@@ -400,19 +430,30 @@ static void check_system(struct arguments *arguments)
 {
     struct sampling_options *sampling = &arguments->sampling;
     struct capture_options *options = &sampling->capture;
-    const char *which = options->system ? "-a" : "-p";
+    bool several = process_query_given(&options->query), running = options->pid || several;
+    const char *which = options->system            ? "-a"
+                        : options->pid             ? "-p"
+                        : options->query.cgroup    ? "--cgroup"
+                        : options->query.container ? "--container"
+                                                   : "--source outside";
     if (options->cpus && !options->system)
         option_complain(sampling, "--cpu", options->cpus, "this is for -a");
     if (!outside(options))
         return;
     if (options->command && !*options->command)
         options->command = NULL;
-    if (options->pid && (options->system || options->command))
-        refuse(sampling, "-p", options->system ? "with -a" : "with a program",
-               "it is for one process that runs already");
+    if (running && (options->system || options->command))
+        refuse(sampling, options->system && several ? "--cgroup or --container" : which,
+               options->system ? "with -a" : "with a program", "it is for processes that run already");
+    if ((options->pid && several) || (options->query.cgroup && options->query.container))
+        refuse(sampling, which, "with another choice", "one of -p, --cgroup, --container is wanted");
     if (options->samples == SAMPLES_SOFT || options->samples == SAMPLES_NONE)
         refuse(sampling, which, "with this --source",
-               "the agent must be in a program from its start; there are pebs, ibs, spe, faults");
+               "the agent must be in a program from its start; there are outside, pebs, ibs, spe, faults");
+    if (options->system && options->samples == SAMPLES_OUTSIDE)
+        refuse(sampling, "-a", "with --source outside", "processes are looked at one by one: name them with -p");
+    if ((*options->pids || several) && options->samples != SAMPLES_AUTO && options->samples != SAMPLES_OUTSIDE)
+        refuse(sampling, which, "with this --source", "several processes are sampled from outside");
     if (arguments->of_faults || (options->faults && options->samples != SAMPLES_FAULTS))
         refuse(sampling, which, "with options for faults", "pages do not fault again then");
     if (sampling->spec)
@@ -420,6 +461,21 @@ static void check_system(struct arguments *arguments)
                "a simulated topology is for one program");
     if (arguments->custom.count || options->start_threads || options->start_ns || arguments->placement)
         refuse(sampling, which, "with options for one program", "programs run without the agent then");
+}
+
+/* Where the agent cannot go, and nothing that only it can do is asked for: from outside. */
+static void choose_way(struct arguments *arguments)
+{
+    struct capture_options *options = &arguments->sampling.capture;
+    if (outside(options) || options->samples != SAMPLES_AUTO || options->topology->simulated || options->faults ||
+        arguments->custom.count || options->start_threads || options->start_ns || options->placement)
+        return;
+    struct error why = {0};
+    if (!program_beyond_agent(options->command[0], &why))
+        return;
+    options->samples = SAMPLES_OUTSIDE;
+    if (arguments->sampling.verbosity >= 0)
+        fprintf(stderr, "numalens record: %s: sampled from outside (docs/outside.md)\n", why.text);
 }
 
 /* Fills `placement` for this machine, or assigns threads on the simulated one. */
@@ -502,9 +558,13 @@ static int record(struct arguments *arguments)
     if (options->output && strcmp(options->output, "-") == 0)
         option_complain(sampling, "-o", "-", "a recording has an index and is no stream: name a file");
     check_system(arguments);
-    if (!*sampling->complaint && !outside(options) && (!options->command || !*options->command))
+    bool of_query = process_query_given(&options->query);
+    if (!*sampling->complaint && !options->system && !options->pid && !of_query &&
+        (!options->command || !*options->command))
         snprintf(sampling->complaint, sizeof sampling->complaint,
                  "a program to run is missing: numalens record -- ./app");
+    if (!*sampling->complaint && of_query && !(options->pid = processes_busiest(&options->query, &err)))
+        return command_failed("record", &err);
     name_output(arguments);
     struct topology *topology = *sampling->complaint ? NULL : topology_of(arguments, &err);
     if (!topology) {
@@ -532,6 +592,7 @@ static int record(struct arguments *arguments)
     options->machine = machine ? arguments->machine : NULL;
     options->machine_model = machine;
     options->restrict_self = true;
+    choose_way(arguments);
     struct recorder_result result;
     int code = outside(options) ? system_recorder_run(options, &result, &err) : recorder_run(options, &result, &err);
     free(calibration);

@@ -4,6 +4,7 @@
 
 #include "analysis/problems/latency.h"
 #include "base/text.h"
+#include "cli/usage/nearest.h"
 #include "cli/usage/number_option.h"
 #include "cli/usage/perf_habits.h"
 #include "cli/machine_option.h"
@@ -14,7 +15,7 @@
 #include "cli/symfs.h"
 #include "cli/report_job.h"
 #include "cli/terminal.h"
-#include "cli/thresholds.h"
+#include "cli/slower_than.h"
 #include "view/view.h"
 
 #include <argp.h>
@@ -26,10 +27,12 @@
 static const char description[] =
     "Prints how much memory traffic is remote, which objects and threads cause it, what it costs and what to "
     "change.\vWithout a table: the report on one screen; -v for all of it. Tables: patterns (what is wrong and what to "
-    "do), objects, sites, threads, functions, processes; sharing (private and shared data), latency (distribution, "
+    "do), objects, sites, threads, functions, lines, types, processes; sharing (private and shared data), latency "
+    "(distribution, "
     "tail, contention), balance (remote accesses of each thread), or several of these three with commas; pages (by "
     "thread and time), map (memory over time, drawn), traffic (bytes from memory); or "
-    "'object ID' for one object.\n"
+    "'object ID' for one object, 'annotate FILE|FUNCTION' for source with what its lines access, 'type NAME' for a "
+    "struct with the use of its fields.\n"
     "FILE is numalens.data unless named. A folder holds the traces of a job's ranks, which are reported together "
     "(docs/jobs.md), or the files of one recording with --rotate. Several FILEs are files of one such recording, read "
     "as "
@@ -40,6 +43,7 @@ static const char description[] =
     "  numalens report objects --sort remote --limit 5\n"
     "  numalens report sites --filter kind=heap --filter min-share=1%\n"
     "  numalens report object 12\n"
+    "  numalens report annotate solver.c\n"
     "  numalens report map --gantt --from 1.5 --to 2\n"
     "  numalens report latency --thresholds 100,300,1000\n"
     "  numalens report sharing,latency,balance\n"
@@ -140,8 +144,9 @@ struct arguments {
     /* what the words mean */
     enum view_table table; /* VIEW_TABLES: the whole report */
     bool one_object;
-    view_problem *problem; /* one of the reports that are no table, or NULL */
-    unsigned accesses;     /* enum view_problem: the reports of what accesses are like */
+    const char *annotated, *type; /* a file or function; a type; or NULL */
+    view_problem *problem;        /* one of the reports that are no table, or NULL */
+    unsigned accesses;            /* enum view_problem: the reports of what accesses are like */
     uint32_t object;
 };
 
@@ -279,28 +284,91 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
 static bool for_one_trace(const struct arguments *arguments)
 {
     const struct view_filter *filter = &arguments->view.filter;
-    return arguments->problem || arguments->accesses || arguments->one_object || arguments->table != VIEW_TABLES ||
-           arguments->html || arguments->machine.machine || arguments->view.sort || arguments->window.since.kind ||
-           arguments->window.until.kind || filter->text || filter->kind >= 0 || filter->min_share > 0 ||
-           filter->min_remote > 0 || filter->min_samples || filter->pid;
+    return arguments->problem || arguments->accesses || arguments->one_object || arguments->annotated ||
+           arguments->type || arguments->table != VIEW_TABLES || arguments->html || arguments->machine.machine ||
+           arguments->view.sort || arguments->window.since.kind || arguments->window.until.kind || filter->text ||
+           filter->kind >= 0 || filter->min_share > 0 || filter->min_remote > 0 || filter->min_samples || filter->pid;
+}
+
+/* Tables of one thing, which has its name behind them. */
+static const struct of_one {
+    const char *name, *wants;
+} of_one[] = {{"object", "an id; 'numalens report objects' lists them"},
+              {"type", "a name; 'numalens report types' lists them"},
+              {"annotate", "a file or function; 'numalens report lines' lists them"}};
+
+static const struct of_one *of_one_named(const char *word)
+{
+    for (size_t i = 0; i < sizeof of_one / sizeof *of_one; i++)
+        if (strcmp(of_one[i].name, word) == 0)
+            return &of_one[i];
+    return NULL;
+}
+
+static bool is_table(const char *word)
+{
+    return problem_named(word) || view_problems_named(word) || view_table_named(word) != VIEW_TABLES ||
+           of_one_named(word);
+}
+
+/* `report before.data objects` means `report objects before.data`: a table comes first, one of one thing with its name. A file that is
+ * named like a table is one. */
+static void put_table_first(struct arguments *arguments)
+{
+    char **words = arguments->words.files.items;
+    size_t count = arguments->words.files.count;
+    if (count == 0 || is_table(words[0]) || access(words[0], F_OK) != 0)
+        return;
+    for (size_t at = 1; at < count; at++) {
+        size_t taken = of_one_named(words[at]) ? 2 : is_table(words[at]);
+        if (taken == 0 || at + taken > count || access(words[at], F_OK) == 0)
+            continue;
+        for (size_t moved = 0; moved < taken; moved++) {
+            char *word = words[at + moved];
+            memmove(words + moved + 1, words + moved, at * sizeof *words);
+            words[moved] = word;
+        }
+        return;
+    }
+}
+
+/* "; did you mean objects?" of a word that is neither a table nor a file. */
+static const char *meant(const char *word)
+{
+    static const char *const names[] = {"patterns", "sharing", "latency",   "balance",   "pages",   "map",
+                                        "traffic",  "objects", "sites",     "threads",   "lines",   "types",
+                                        "object",   "type",    "functions", "processes", "annotate"};
+    return strchr(word, '/') || strchr(word, '.') ? NULL : nearest_name(word, names, sizeof names / sizeof *names);
+}
+
+/* A table of one thing: 2 words; or negative. */
+static int understand_one(struct arguments *arguments, const struct of_one *table, struct error *err)
+{
+    const char *name = arguments->words.files.count > 1 ? arguments->words.files.items[1] : NULL;
+    char *end = NULL;
+    unsigned long number = name ? strtoul(name, &end, 10) : 0;
+    arguments->one_object = strcmp(table->name, "object") == 0;
+    if (!name || (arguments->one_object && (end == name || *end || number >= FLOW_NONE)))
+        return error_set(err, -EINVAL, "'%s' wants %s", table->name, table->wants);
+    if (arguments->one_object)
+        arguments->object = (uint32_t)number;
+    else
+        *(*table->name == 't' ? &arguments->type : &arguments->annotated) = name;
+    return 2;
 }
 
 /* What the first words say beside files; how many they are, or negative. */
 static int understand_table(struct arguments *arguments, struct error *err)
 {
+    put_table_first(arguments);
     size_t count = arguments->words.files.count;
     const char *first = count ? arguments->words.files.items[0] : NULL;
+    const char *last = count ? arguments->words.files.items[count - 1] : NULL;
     arguments->table = VIEW_TABLES;
-    if (first && strcmp(first, "object") == 0) {
-        char *end = NULL;
-        const char *id = count > 1 ? arguments->words.files.items[1] : NULL;
-        unsigned long number = id ? strtoul(id, &end, 10) : 0;
-        if (!id || end == id || *end || number >= FLOW_NONE)
-            return error_set(err, -EINVAL, "'object' wants an id; 'numalens report objects' lists them");
-        arguments->one_object = true;
-        arguments->object = (uint32_t)number;
-        return 2;
-    }
+    if (first && of_one_named(first))
+        return understand_one(arguments, of_one_named(first), err);
+    if (last && of_one_named(last) && access(last, F_OK) != 0)
+        return error_set(err, -EINVAL, "'%s' wants %s", last, of_one_named(last)->wants);
     if (first && problem_named(first))
         arguments->problem = problem_named(first);
     else if (first && view_problems_named(first))
@@ -317,13 +385,16 @@ static int find_files(struct arguments *arguments, size_t count, struct error *e
 {
     char *const *files = arguments->words.files.items + count;
     size_t file_count = arguments->words.files.count - count;
+    for (size_t i = 0; i < file_count && count == 0; i++)
+        if (access(files[i], F_OK) != 0 && meant(files[i]))
+            return error_set(err, -EINVAL, "'%s' is neither a table nor a file; did you mean %s?", files[i],
+                             meant(files[i]));
     /* A word that is no file and comes before others was meant as a table. */
     if (file_count && (arguments->input.files.count || (file_count > 1 && count == 0 && access(files[0], F_OK) != 0)))
         return error_set(
             err, -EINVAL,
             "'%s' is no table; there are patterns, sharing, latency, balance, pages, map, traffic, objects, sites, "
-            "threads, functions, "
-            "processes, and object ID",
+            "threads, functions, lines, types, processes, object ID, annotate FILE|FUNCTION and type NAME",
             files[0]);
     for (size_t i = 0; i < file_count; i++)
         input_add(&arguments->input, files[i]);
@@ -339,9 +410,9 @@ static int understand(struct arguments *arguments, struct error *err)
         return -1;
     if (arguments->against.files.count && !arguments->html)
         return error_set(err, -EINVAL, "--against is for --html");
-    if (arguments->html &&
-        (arguments->problem || arguments->accesses || arguments->one_object || arguments->table != VIEW_TABLES ||
-         arguments->view.json || arguments->view.sort || arguments->has_limit))
+    if (arguments->html && (arguments->problem || arguments->accesses || arguments->one_object ||
+                            arguments->annotated || arguments->type || arguments->table != VIEW_TABLES ||
+                            arguments->view.json || arguments->view.sort || arguments->has_limit))
         return error_set(err, -EINVAL,
                          "--html writes everything: tables, --json, --sort and --limit do not go with it");
     enum view_table sorted = arguments->table == VIEW_TABLES ? VIEW_SITES : arguments->table;
@@ -392,6 +463,10 @@ static int show(const struct arguments *arguments, const struct flow *flow, stru
         return error_set(err, -ENOENT, "there is no process %u in it; 'numalens report processes' lists them", pid);
     if (arguments->one_object)
         return view_object(flow, arguments->object, &arguments->view, stdout, err);
+    if (arguments->type)
+        return view_type(flow, arguments->type, &arguments->view, stdout, err);
+    if (arguments->annotated)
+        return view_annotate(flow, arguments->annotated, &arguments->view, stdout, err);
     if (arguments->problem)
         return arguments->problem(flow, &arguments->view, stdout, err);
     if (arguments->accesses)

@@ -1,5 +1,6 @@
 #include "cli/input/input_files.h"
 
+#include "base/order.h"
 #include "cli/usage/command_options.h"
 #include "trace/merge.h"
 #include "trace/reader.h"
@@ -75,10 +76,7 @@ static size_t number_in(const char *name, size_t *end)
     return digits >= 6 && length > digits + 1 && name[length - digits - 1] == '.' ? length - digits - 1 : 0;
 }
 
-static int by_path(const void *left, const void *right)
-{
-    return strcmp(*(char *const *)left, *(char *const *)right);
-}
+ORDER_BY(by_path, char *, strcmp(*a, *b))
 
 static bool is_rank(const char *path)
 {

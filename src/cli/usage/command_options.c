@@ -151,6 +151,8 @@ error_t __wrap_argp_parse(const struct argp *argp, int argc, char **argv, unsign
                 break; /* the program that is run, with options of its own */
             continue;
         }
+        if (strcmp(argv[i], "-h") == 0 && !letter_named(&options, 'h'))
+            argv[i] = "--help";
         i += argv[i][1] == '-' ? take_long(argv[0], &options, argv[i]) : take_letters(argv[0], &options, argv[i]);
     }
     array_free(&options);

@@ -79,10 +79,10 @@ const char *perf_sort_report(const char *key)
     static const struct {
         const char *key, *report;
     } reports[] = {
-        {"symbol", "functions"},   {"sym", "functions"}, {"srcline", "functions"}, {"dso", "functions"},
-        {"comm", "processes"},     {"pid", "processes"}, {"tid", "threads"},       {"symbol_daddr", "objects"},
-        {"dso_daddr", "objects"},  {"mem", "latency"},   {"weight", "latency"},    {"local_weight", "latency"},
-        {"dcacheline", "sharing"}, {"snoop", "sharing"}, {"phys_daddr", "pages"},  {"parent", "sites"},
+        {"symbol", "functions"},   {"sym", "functions"}, {"srcline", "lines"},    {"dso", "functions"},
+        {"comm", "processes"},     {"pid", "processes"}, {"tid", "threads"},      {"symbol_daddr", "objects"},
+        {"dso_daddr", "objects"},  {"mem", "latency"},   {"weight", "latency"},   {"local_weight", "latency"},
+        {"dcacheline", "sharing"}, {"snoop", "sharing"}, {"phys_daddr", "pages"}, {"parent", "sites"},
     };
     size_t length = strcspn(key, ","); /* perf takes several: the first decides */
     for (unsigned i = 0; i < sizeof reports / sizeof *reports; i++)
@@ -110,8 +110,7 @@ const char *perf_command(const char *command)
     static const struct instead commands[] = {
         {" diff ", "numalens compare BEFORE AFTER"},
         {" mem c2c ", "numalens record -- PROGRAM, then numalens report; numalens import reads what perf recorded"},
-        {" annotate ", "numalens report functions"},
-        {" top ", "numalens record -p PID --rotate 10s, then numalens report"},
+        {" annotate ", "numalens report annotate"},
         {" list ", "numalens doctor: it reports which sources of samples there are"},
         {" evlist buildid-list ", "numalens report -v"},
         {" buildid-cache ", "perf's: what it keeps in ~/.debug is searched"},

@@ -1,5 +1,8 @@
 #include "compare/job/job.h"
 
+#include "base/order.h"
+#include "analysis/thresholds.h"
+
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -32,21 +35,10 @@ char *job_ranges(const uint32_t *numbers, size_t count)
 
 /* --- whose traces these are --- */
 
-static int by_rank(const void *left, const void *right)
-{
-    const struct rank_summary *a = *(const struct rank_summary *const *)left;
-    const struct rank_summary *b = *(const struct rank_summary *const *)right;
-    if (a->in_job != b->in_job)
-        return a->in_job ? -1 : 1;
-    if (a->rank != b->rank)
-        return a->rank < b->rank ? -1 : 1;
-    return strcmp(a->path, b->path);
-}
+ORDER_BY(by_rank, struct rank_summary *,
+         ORDER((*b)->in_job, (*a)->in_job) ?: ORDER((*a)->rank, (*b)->rank) ?: strcmp((*a)->path, (*b)->path))
 
-static int by_name(const void *left, const void *right)
-{
-    return strcmp(*(const char *const *)left, *(const char *const *)right);
-}
+ORDER_BY(by_name, char *, strcmp(*a, *b))
 
 /* The job that most of the traces are of; the first by name among equals. */
 static const char *most_frequent(struct rank_summary *const *summaries, size_t count)
@@ -110,10 +102,7 @@ static void count_ranks(struct job *job)
         array_push(&job->missing, next);
 }
 
-static int by_host(const void *left, const void *right)
-{
-    return strcmp(((const struct job_host *)left)->name, ((const struct job_host *)right)->name);
-}
+ORDER_BY(by_host, struct job_host, strcmp(a->name, b->name))
 
 static void count_hosts(struct job *job)
 {
@@ -162,7 +151,7 @@ static void find_object(struct job *job)
                 others += same ? rank_object_work(*at, same) : 0;
             }
             others /= (double)(job->ranks.count - 1);
-            double sure = JOB_DEVIATIONS * rank_object_deviation(job->slowest, object);
+            double sure = thresholds.deviations * rank_object_deviation(job->slowest, object);
             if (work - others <= most || work - others <= sure)
                 continue;
             most = work - others;
@@ -202,8 +191,9 @@ static void judge_balance(struct job *job)
     job->waits = share_in_mpi(job->slowest->cpu_s - job->work, job->slowest->cpu_s);
     job->others_wait = share_in_mpi(cpu - job->slowest->cpu_s - (sum - job->work), cpu - job->slowest->cpu_s);
     double deviation = sqrt(own * own + fmax(variance - own * own, 0) / (double)(others * others));
-    bool uneven = job->work > (1 + JOB_UNEVEN) * job->others_work;
-    bool sure = job->slowest->bursts >= JOB_BURSTS && job->work - job->others_work > JOB_DEVIATIONS * deviation;
+    bool uneven = job->work > (1 + thresholds.part) * job->others_work;
+    bool sure = (double)job->slowest->bursts >= thresholds.fewest_bursts &&
+                job->work - job->others_work > thresholds.deviations * deviation;
     job->balance = uneven && sure ? JOB_HELD_UP : uneven ? JOB_UNDECIDED : JOB_EVEN;
     if (job->balance == JOB_HELD_UP)
         find_object(job);
@@ -225,20 +215,9 @@ static int same_finding(const struct rank_finding *a, const struct rank_finding 
     return order ? order : a->line < b->line ? -1 : a->line > b->line;
 }
 
-static int by_finding(const void *left, const void *right)
-{
-    const struct seen *a = left, *b = right;
-    int order = same_finding(a->finding, b->finding);
-    return order ? order : a->summary->rank != b->summary->rank ? (a->summary->rank < b->summary->rank ? -1 : 1) : 0;
-}
+ORDER_BY(by_finding, struct seen, same_finding(a->finding, b->finding) ?: ORDER(a->summary->rank, b->summary->rank))
 
-static int by_lost_time(const void *left, const void *right)
-{
-    const struct job_finding *a = left, *b = right;
-    if (a->lost_s != b->lost_s)
-        return a->lost_s < b->lost_s ? 1 : -1;
-    return same_finding(a->worst, b->worst);
-}
+ORDER_BY(by_lost_time, struct job_finding, ORDER(b->lost_s, a->lost_s) ?: same_finding(a->worst, b->worst))
 
 static void join_findings(struct job *job)
 {

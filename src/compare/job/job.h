@@ -6,10 +6,6 @@
 
 #include "compare/job/rank_summary.h"
 
-enum { JOB_BURSTS = 30 };  /* of a rank, before it is said to be slow */
-#define JOB_UNEVEN     0.1 /* more work than the others have on average, before it is worth a word */
-#define JOB_DEVIATIONS 4.0 /* and so far from it: the slowest of a thousand is judged */
-
 enum job_balance {
     JOB_ONE_RANK, /* nothing to compare */
     JOB_UNKNOWN,  /* ranks without CPU time or samples */

@@ -88,8 +88,9 @@ static void code_lists(struct coder *coder, struct rank_summary *summary)
 
 static void code_summary(struct coder *coder, struct rank_summary *summary)
 {
-    const char **const texts[] = {&summary->path,     &summary->error, &summary->damage, &summary->job,
-                                  &summary->launcher, &summary->host,  &summary->command};
+    const char **const texts[] = {&summary->path,     &summary->error,     &summary->damage,  &summary->job,
+                                  &summary->launcher, &summary->host,      &summary->command, &summary->verdict,
+                                  &summary->grade,    &summary->bottleneck};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         code_text(coder, texts[i]);
     code(coder, summary->in_job);
@@ -110,6 +111,7 @@ static void code_summary(struct coder *coder, struct rank_summary *summary)
     code(coder, summary->cost);
     code(coder, summary->cost_low);
     code(coder, summary->cost_high);
+    code(coder, summary->matters);
     code(coder, summary->more_findings);
     code_lists(coder, summary);
 }

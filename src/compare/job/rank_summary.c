@@ -2,6 +2,7 @@
 
 #include "analysis/facts/accesses.h"
 #include "base/map64.h"
+#include "base/order.h"
 #include "base/strtab.h"
 #include "compare/profile_names.h"
 #include "predict/first_line.h"
@@ -105,14 +106,7 @@ static void add_access(struct rank_pass *pass, const struct one_access *access)
     object->home_known += (access->flags & ACCESS_HOME_KNOWN) != 0;
 }
 
-static int by_work(const void *left, const void *right)
-{
-    const struct rank_object *a = left, *b = right;
-    if (a->work != b->work)
-        return a->work < b->work ? 1 : -1;
-    int order = strcmp(a->name, b->name);
-    return order ? order : a->line < b->line ? -1 : a->line > b->line;
-}
+ORDER_BY(by_work, struct rank_object, ORDER(b->work, a->work) ?: strcmp(a->name, b->name) ?: ORDER(a->line, b->line))
 
 static const char *keep(struct rank_summary *summary, const char *text)
 {
@@ -196,8 +190,12 @@ static void take_totals(struct rank_summary *summary, const struct flow *flow)
         summary->lost += flow_losses(flow)[lost[i]];
 }
 
-static void take_findings(struct rank_summary *summary, const struct findings *findings)
+static void take_findings(struct rank_summary *summary, struct findings *findings)
 {
+    summary->matters = findings->matters;
+    summary->verdict = keep(summary, findings_first_line(findings));
+    summary->grade = keep(summary, findings->grade);
+    summary->bottleneck = keep(summary, findings->bottleneck);
     summary->timed = findings->facts->timed && findings->facts->bursts;
     summary->cost = findings->remote_time_share;
     summary->cost_low = findings->remote_time_low;
@@ -228,6 +226,7 @@ struct rank_summary *rank_summary_unread(const char *path, const char *error)
     summary->path = keep(summary, path);
     summary->error = keep(summary, error);
     summary->damage = summary->job = summary->launcher = summary->host = summary->command = "";
+    summary->verdict = summary->grade = summary->bottleneck = "";
     return summary;
 }
 

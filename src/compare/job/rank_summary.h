@@ -39,6 +39,9 @@ struct rank_summary {
     uint32_t nodes;
     bool timed; /* the cost is known: part of run time that remote memory costs */
     double cost, cost_low, cost_high;
+    uint32_t matters;                     /* enum matters: the verdict on this rank alone */
+    const char *verdict;                  /* its first sentence, without the full stop; "" when nothing was judged */
+    const char *grade, *bottleneck;       /* as in findings; "" when not known */
     array_of(struct rank_object) objects; /* most work first */
     array_of(struct rank_finding) findings;
     uint64_t more_findings; /* that were not kept */

@@ -70,14 +70,15 @@ void emit_hex(struct emit *emit, uint64_t number)
     emit_bytes(emit, digits + at, sizeof digits - at);
 }
 
-void emit_seconds(struct emit *emit, uint64_t nanoseconds)
+void emit_nanoseconds(struct emit *emit, uint64_t nanoseconds, unsigned decimals)
 {
-    char digits[10] = ".";
-    uint64_t rest = nanoseconds % 1000000000;
-    emit_number(emit, nanoseconds / 1000000000);
-    for (size_t i = 9; i > 0; i--, rest /= 10)
-        digits[i] = (char)('0' + rest % 10);
-    emit_bytes(emit, digits, sizeof digits);
+    char digits[20];
+    size_t at = sizeof digits;
+    for (; decimals > 0; decimals--, nanoseconds /= 10)
+        digits[--at] = (char)('0' + nanoseconds % 10);
+    digits[--at] = '.';
+    emit_number(emit, nanoseconds);
+    emit_bytes(emit, digits + at, sizeof digits - at);
 }
 
 char *emit_utf8(const char *text)

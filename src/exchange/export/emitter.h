@@ -22,8 +22,9 @@ void emit_flush(struct emit *emit);
 void emit_bytes(struct emit *emit, const void *bytes, size_t size);
 void emit_number(struct emit *emit, uint64_t number);
 void emit_integer(struct emit *emit, int64_t number);
-void emit_hex(struct emit *emit, uint64_t number);          /* 0x7f12 */
-void emit_seconds(struct emit *emit, uint64_t nanoseconds); /* 1.000000042 */
+void emit_hex(struct emit *emit, uint64_t number); /* 0x7f12 */
+/* With 9 decimals in seconds, 1.000000042; with 6 in milliseconds. */
+void emit_nanoseconds(struct emit *emit, uint64_t nanoseconds, unsigned decimals);
 
 static inline void emit_char(struct emit *emit, char c)
 {

@@ -5,7 +5,7 @@
 
 const struct export_format export_formats[] = {
     {.name = "text",
-     .line = "one line a sample with tabs between the fields, as perf script prints them",
+     .line = "one line a sample, as perf script prints them, with tabs between",
      .write = export_text,
      .has_fields = true},
     {.name = "folded",
@@ -45,7 +45,6 @@ const struct export_format export_formats[] = {
      .binary = true},
     {.name = "events", .line = "every event of the recording as a line of text", .write_events = export_events},
     {.name = "moca", .line = "pages as MOCA has them, lines T, C, A", .write_pages = moca_export_lines},
-    {.name = "moca-csv", .line = "pages as MOCA has them, its single table", .write_pages = moca_export_csv},
     {0},
 };
 

@@ -80,7 +80,7 @@ static void put_tid(const struct fields_writer *writer, const struct flow_access
 static void put_time(const struct fields_writer *writer, const struct flow_access *access)
 {
     uint64_t start = flow_start(writer->flow);
-    emit_seconds(writer->emit, access->time > start ? access->time - start : 0);
+    emit_nanoseconds(writer->emit, access->time > start ? access->time - start : 0, 9);
 }
 
 static void put_cpu(const struct fields_writer *writer, const struct flow_access *access)

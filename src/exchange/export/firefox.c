@@ -67,30 +67,19 @@ static void distribute(struct firefox *firefox)
         firefox->order[next[firefox->samples.items[i].thread]++] = i;
 }
 
-/* Milliseconds. */
-static void put_ms(struct emit *emit, uint64_t nanoseconds)
-{
-    char digits[7] = ".";
-    uint64_t rest = nanoseconds % 1000000;
-    emit_number(emit, nanoseconds / 1000000);
-    for (size_t i = 6; i > 0; i--, rest /= 10)
-        digits[i] = (char)('0' + rest % 10);
-    emit_bytes(emit, digits, sizeof digits);
-}
-
 static void put_time(struct firefox *firefox, uint64_t time)
 {
     uint64_t start = flow_start(firefox->flow);
     if (time == UINT64_MAX)
         emit_text(firefox->emit, "null");
     else
-        put_ms(firefox->emit, time > start ? time - start : 0);
+        emit_nanoseconds(firefox->emit, time > start ? time - start : 0, 6);
 }
 
 static void put_weight(struct firefox *firefox, uint32_t value)
 {
     if (firefox->value == TALLY_LATENCY && strcmp(accesses_unit(firefox->flow), "ns") == 0)
-        put_ms(firefox->emit, value);
+        emit_nanoseconds(firefox->emit, value, 6);
     else
         emit_number(firefox->emit, value);
 }

@@ -4,6 +4,7 @@
 #include "base/array.h"
 #include "base/map64.h"
 #include "base/strtab.h"
+#include "base/text.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -31,12 +32,6 @@ struct names {
     uint32_t object_count;
     struct flow_frame *room;
 };
-
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
 
 struct names *names_new(const struct flow *flow)
 {
@@ -169,7 +164,7 @@ static struct names_thing thing_make(struct names *names, uint32_t index)
                                 .file = site ? site->file : object.file,
                                 .line = site ? site->line : object.line,
                                 .first = index};
-    char *label = thing.line ? mem_format("%s(%s:%u)", thing.name, base_name(thing.file), thing.line)
+    char *label = thing.line ? mem_format("%s(%s:%u)", thing.name, text_file_name(thing.file), thing.line)
                              : mem_format("%s", thing.name);
     thing.label = strtab_intern(names->texts, label);
     free(label);
@@ -224,7 +219,7 @@ const char *names_process(struct names *names, uint32_t process)
     if (process == FLOW_NONE)
         return "[unknown]";
     const struct flow_process *row = flow_process(names->flow, process);
-    const char *name = base_name(row->exe);
+    const char *name = text_file_name(row->exe);
     if (*name)
         return name;
     char *text = mem_format("process %u", row->pid);

@@ -1,6 +1,7 @@
 /* exchange/export/speedscope.c - JSON as speedscope reads it: one profile each of samples, remote accesses and latency.
  *
  * Program and thread are the outermost frames, what was accessed is the innermost one. */
+#include "base/order.h"
 #include "base/strtab.h"
 #include "exchange/export/emitter.h"
 #include "exchange/export/export.h"
@@ -133,15 +134,8 @@ static void put_profile(const struct scope *scope, enum tally_value value)
     emit_char(emit, '}');
 }
 
-static int by_thread(const void *left, const void *right)
-{
-    const struct tally_row *a = left, *b = right;
-    if (a->thread != b->thread)
-        return a->thread < b->thread ? -1 : 1;
-    if (a->chain != b->chain)
-        return a->chain < b->chain ? -1 : 1;
-    return a->thing < b->thing ? -1 : a->thing > b->thing;
-}
+ORDER_BY(by_thread, struct tally_row,
+         ORDER(a->thread, b->thread) ?: ORDER(a->chain, b->chain) ?: ORDER(a->thing, b->thing))
 
 static void put_file(struct scope *scope)
 {

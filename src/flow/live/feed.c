@@ -93,7 +93,8 @@ void flow_feed(struct flow *flow, const struct event *event)
         feed_loss(flow, event);
         return;
     }
-    if (event->kind != EVENT_STACK) /* definitions come early, whatever their time */
+    if (event->kind != EVENT_STACK &&
+        event->kind != EVENT_RUNTIME_CODE) /* definitions come early, whatever their time */
         feed_time(flow, event->time);
     if (event->kind < EVENT_KINDS)
         flow->layout += LAYOUT_KINDS >> event->kind & 1;
@@ -117,6 +118,9 @@ void flow_feed(struct flow *flow, const struct event *event)
         break;
     case EVENT_STACK:
         live_stack_define(flow, process, &event->stack);
+        break;
+    case EVENT_RUNTIME_CODE:
+        live_code_add(flow, process, &event->code);
         break;
     case EVENT_ALLOC:
         live_heap_alloc(flow, process, event);

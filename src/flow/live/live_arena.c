@@ -2,17 +2,11 @@
  *
  * Such a sample is of malloc's own data or of a block that was freed. The block next to it at that time, the one before it or
  * else the one behind it, shows whose blocks malloc keeps there. */
+#include "base/order.h"
 #include "flow/state.h"
 
-static int by_object(const void *left, const void *right)
-{
-    const struct flow_arena_site *a = left, *b = right;
-    if (a->object != b->object)
-        return a->object < b->object ? -1 : 1;
-    if (a->samples != b->samples)
-        return a->samples > b->samples ? -1 : 1;
-    return a->site < b->site ? -1 : a->site > b->site;
-}
+ORDER_BY(by_object, struct flow_arena_site,
+         ORDER(a->object, b->object) ?: ORDER(b->samples, a->samples) ?: ORDER(a->site, b->site))
 
 void live_arena_note(struct flow *flow, const struct process *process, uint32_t map, uint64_t addr)
 {

@@ -186,7 +186,7 @@ void live_maps_map(struct flow *flow, struct process *process, const struct even
     const struct event_map *map = &event->map;
     const char *path = map->path ? map->path : "";
     uint64_t end = map->addr + map->size;
-    uint32_t stack = live_stack_of(process, map->stack);
+    uint32_t stack = live_stack_at(flow, process, map->stack, event->time);
     if (map->size == 0 || end <= map->addr)
         return;
     if (map->stack) /* else it was there already */
@@ -209,7 +209,7 @@ void live_maps_map(struct flow *flow, struct process *process, const struct even
     struct record *record = pool_at(&flow->records, index);
     record->thread = live_thread_of(flow, process, event->tid, event->time);
     record->fn = ALLOC_FNS; /* mmap */
-    record->trail = live_stack_trail(flow, process, stack, ALLOC_FNS, kind, event->time);
+    record->trail = live_stack_trail(flow, process, stack, ALLOC_FNS, kind, event->time, 0);
     name_map(flow, index, name_of(map, path), kind == OBJECT_FILE ? map->offset : 0);
     *map64_insert(&flow->mapped_bytes, index, NULL) = map->size;
     range_put(flow, process, map->addr, end, index);

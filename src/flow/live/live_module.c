@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-static uint32_t module_number(struct flow *flow, const struct event_module *event)
+static uint32_t module_number(struct flow *flow, uint32_t pid, const struct event_module *event)
 {
     const char *path = event->path ? event->path : "";
     size_t id_size = event->build_id_size <= sizeof event->build_id ? event->build_id_size : 0;
@@ -24,6 +24,8 @@ static uint32_t module_number(struct flow *flow, const struct event_module *even
         module->wraps = wrapper_by_module(module->name);
         module->symbols = symbols_module(flow->symbols, module->path, event->build_id, id_size);
     }
+    if (module->symbols)
+        symbols_module_of_process(module->symbols, pid);
     return number;
 }
 
@@ -91,8 +93,10 @@ void live_module_load(struct flow *flow, struct process *process, const struct e
     if (module->end <= module->start)
         return;
     const struct module_place *there = live_module_at(process, module->start);
-    struct module_place place = {
-        .start = module->start, .end = module->end, .bias = module->bias, .module = module_number(flow, module)};
+    struct module_place place = {.start = module->start,
+                                 .end = module->end,
+                                 .bias = module->bias,
+                                 .module = module_number(flow, process->row.pid, module)};
     if (there && there->start == place.start && there->end == place.end && there->module == place.module)
         return; /* a fork or an attach reports what is known already */
     live_names_forget(flow, process, module->start, module->end, event->time);

@@ -7,6 +7,7 @@
  *
  * Where a trace has samples too, pages make no accesses: how often something is used is the samples' to say, and the
  * two are not counted in the same unit. */
+#include "base/order.h"
 #include "base/units.h"
 #include "flow/state.h"
 
@@ -49,7 +50,12 @@ static void dig(struct flow *flow, const struct process *process, const struct e
     if (!is_new)
         return;
     *number = flow->pages_ended.count;
-    array_push(&flow->pages_ended, (struct page_ended){page->page, page->size, 0, process->index, FLOW_NONE});
+    uint64_t size = page->size < HUGE_PAGE ? page->size : HUGE_PAGE;
+    array_push(&flow->pages_ended, (struct page_ended){page->page, size, 0, process->index, FLOW_NONE});
+    uint32_t former;
+    flow->pages_open.nodes = &flow->nodes;
+    addrtree_put(&flow->pages_open, ADDRTREE_NOWHERE, page_ended_key(process, page->page), (uint32_t)*number, 0,
+                 &former, NULL);
 }
 
 static struct page_ended *page_ended_at(struct flow *flow, const struct process *process, uint64_t page)
@@ -75,20 +81,45 @@ void live_pages_note_end(struct flow *flow, const struct process *process, uint3
 {
     enum { SMALL = PAGE_UNIT, LARGE = HUGE_PAGE };
     const struct record *record = pool_at(&flow->records, index);
-    uint64_t start = record->addr & ~(uint64_t)(SMALL - 1), end = record->addr + record->size;
-    if ((end - start) / SMALL >= flow->pages_ended.count) {
-        array_each (&flow->pages_ended, struct page_ended, ended)
-            if (ended->process == process->index)
-                note_end(flow, ended, index);
-        return;
-    }
+    uint64_t start = record->addr & ~(uint64_t)(SMALL - 1), last = record->addr + (record->size ? record->size - 1 : 0);
     struct page_ended *ended = page_ended_at(flow, process, start & ~(uint64_t)(LARGE - 1));
     if (ended && ended->size >= LARGE)
         note_end(flow, ended, index);
-    /* By distance: the last page of all ends at 2^64. */
-    for (uint64_t done = 0; done < end - start; done += SMALL)
-        if ((ended = page_ended_at(flow, process, start + done)))
-            note_end(flow, ended, index);
+    /* No other block has more of a page than one that has all of it: each is looked at once, but for those at the block's ends. */
+    uint64_t key = page_ended_key(process, start), end = page_ended_key(process, last);
+    for (uint32_t number; addrtree_ceiling(&flow->pages_open, key, &key, &number) && key <= end; key++) {
+        ended = &flow->pages_ended.items[number];
+        note_end(flow, ended, index);
+        if (ended->page >= record->addr && ended->page + ended->size - 1 <= last)
+            addrtree_remove(&flow->pages_open, ADDRTREE_NOWHERE, key, &number);
+        if (key == end)
+            break;
+    }
+}
+
+/* Into the list of its process, and into that of its interval's end. */
+static void wait_until(struct flow *flow, const struct waiting_page *page)
+{
+    uint32_t number = flow->unused_page, last;
+    if (number) {
+        flow->unused_page = flow->waiting_pages.items[number - 1].next_due;
+        flow->waiting_pages.items[number - 1] = *page;
+    } else {
+        array_push(&flow->waiting_pages, *page);
+        number = (uint32_t)flow->waiting_pages.count;
+    }
+    flow->pages_waiting++;
+    struct waiting_page *items = flow->waiting_pages.items, *waiting = &items[number - 1];
+    struct process *process = waiting->process;
+    waiting->before = process->last_page;
+    *(process->last_page ? &items[process->last_page - 1].behind : &process->first_page) = number;
+    process->last_page = number;
+    flow->pages_until.nodes = &flow->nodes;
+    waiting->next_due = number;
+    if (!addrtree_put(&flow->pages_until, ADDRTREE_NOWHERE, waiting->event.page.until, number, 0, &last, NULL)) {
+        waiting->next_due = items[last - 1].next_due;
+        items[last - 1].next_due = number;
+    }
 }
 
 void live_page_add(struct flow *flow, struct process *process, const struct event *event)
@@ -111,7 +142,7 @@ void live_page_add(struct flow *flow, struct process *process, const struct even
     waiting.event.page.cpu_words = 0; /* the mask is the reader's */
     if (event->page.until < flow->pages_due)
         flow->pages_due = event->page.until;
-    array_push(&flow->waiting_pages, waiting);
+    wait_until(flow, &waiting);
 }
 
 /* The page's home node is reported before its frame is, at the same time. */
@@ -144,55 +175,61 @@ static void put(struct flow *flow, const struct waiting_page *waiting)
         access.sample.cpu = waiting->cpu;
         access.sample.ordinal = flow->page_base + page->ordinal * 2 + write;
         live_sample_put(flow, waiting->process, &access, record, reason);
-        if (live_counts(flow, waiting->process))
+        if (live_event_counts(flow, &access))
             array_push(&flow->page_order, (struct page_order){access.time, (uint32_t)access.sample.ordinal});
     }
 }
 
-static void settle(struct flow *flow, const struct process *process, uint64_t time)
+/* Out of the list of its process. */
+static void leave(struct flow *flow, struct waiting_page *waiting)
 {
-    size_t kept = 0;
-    flow->pages_due = UINT64_MAX;
-    for (size_t i = 0; i < flow->waiting_pages.count; i++) {
-        struct waiting_page *waiting = &flow->waiting_pages.items[i];
-        if (waiting->event.page.until <= time || waiting->process == process) {
-            put(flow, waiting);
-            continue;
-        }
-        if (waiting->event.page.until < flow->pages_due)
-            flow->pages_due = waiting->event.page.until;
-        flow->waiting_pages.items[kept++] = *waiting;
-    }
-    flow->waiting_pages.count = kept;
-    if (kept == 0) {
+    struct waiting_page *items = flow->waiting_pages.items;
+    struct process *process = waiting->process;
+    *(waiting->before ? &items[waiting->before - 1].behind : &process->first_page) = waiting->behind;
+    *(waiting->behind ? &items[waiting->behind - 1].before : &process->last_page) = waiting->before;
+    waiting->process = NULL;
+    if (--flow->pages_waiting == 0) {
         flow->pages_ended.count = 0;
         map64_free(&flow->page_ended_of);
+        addrtree_free(&flow->pages_open);
     }
 }
 
 void live_pages_pass(struct flow *flow, uint64_t time)
 {
-    settle(flow, NULL, time);
+    uint64_t until = 0;
+    uint32_t last;
+    while (addrtree_ceiling(&flow->pages_until, until, &until, &last) && until <= time) {
+        addrtree_remove(&flow->pages_until, ADDRTREE_NOWHERE, until, &last);
+        for (uint32_t number = 0, next = flow->waiting_pages.items[last - 1].next_due; number != last;) {
+            number = next;
+            struct waiting_page *waiting = &flow->waiting_pages.items[number - 1];
+            next = waiting->next_due;
+            if (waiting->process) {
+                put(flow, waiting);
+                leave(flow, waiting);
+            }
+            waiting->next_due = flow->unused_page;
+            flow->unused_page = number;
+        }
+    }
+    flow->pages_due = addrtree_ceiling(&flow->pages_until, 0, &until, &last) ? until : UINT64_MAX;
 }
 
 void live_pages_end_process(struct flow *flow, const struct process *process)
 {
-    if (flow->waiting_pages.count)
-        settle(flow, process, 0);
+    while (process->first_page) {
+        struct waiting_page *waiting = &flow->waiting_pages.items[process->first_page - 1];
+        put(flow, waiting);
+        leave(flow, waiting);
+    }
 }
 
-static int by_time(const void *left, const void *right)
-{
-    const struct page_order *a = left, *b = right;
-    if (a->time != b->time)
-        return a->time < b->time ? -1 : 1;
-    return a->ordinal < b->ordinal ? -1 : a->ordinal > b->ordinal;
-}
+ORDER_BY(by_time, struct page_order, ORDER(a->time, b->time) ?: ORDER(a->ordinal, b->ordinal))
 
 void live_pages_finish(struct flow *flow)
 {
-    if (flow->waiting_pages.count)
-        settle(flow, NULL, UINT64_MAX);
+    live_pages_pass(flow, UINT64_MAX);
     array_free(&flow->waiting_pages);
     array_free(&flow->pages_ended);
     map64_free(&flow->page_ended_of);

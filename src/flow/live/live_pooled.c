@@ -55,9 +55,8 @@ static struct pool_table *own_table(struct process *process)
     table->unused = old->unused;
     array_each (&old->pools, struct pool, pool)
         array_push(&table->pools, *pool);
-    for (size_t i = 0; i < old->of_handle.capacity; i++)
-        if (old->of_handle.keys[i] != MAP64_EMPTY)
-            *map64_insert(&table->of_handle, old->of_handle.keys[i], NULL) = old->of_handle.values[i];
+    map64_each (&old->of_handle, i)
+        *map64_insert(&table->of_handle, old->of_handle.keys[i], NULL) = old->of_handle.values[i];
     live_pools_drop(old);
     return table;
 }

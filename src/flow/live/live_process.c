@@ -3,6 +3,22 @@
 
 #include <string.h>
 
+/* Threads, or processes, with the same number one after the other: each knows the one before, and one further back, so that the one
+ * of a time is found in few steps among very many. The distances are those of a skew-binary list: Myers, "An applicative
+ * random-access stack" (1983). */
+static struct former_life former_life(const struct former_life *lives, uint32_t before)
+{
+    struct former_life former = {.before = before, .further = before};
+    if (before != FLOW_NONE) {
+        const struct former_life *one = &lives[before];
+        const struct former_life *two = one->further == FLOW_NONE ? NULL : &lives[one->further];
+        former.number = one->number + 1;
+        if (two && two->further != FLOW_NONE && one->number - two->number == two->number - lives[two->further].number)
+            former.further = two->further;
+    }
+    return former;
+}
+
 static struct process *process_new(struct flow *flow, uint32_t pid, uint64_t time)
 {
     struct process *process = mem_zalloc(sizeof *process);
@@ -14,7 +30,11 @@ static struct process *process_new(struct flow *flow, uint32_t pid, uint64_t tim
     process->row = (struct flow_process){
         .pid = pid, .start = time, .end = UINT64_MAX, .exe = "", .command = "", .exit_status = -1};
     array_push(&flow->processes, process);
-    *map64_insert(&flow->process_of_pid, pid, NULL) = process->index;
+    bool is_new;
+    uint64_t *place = map64_insert(&flow->process_of_pid, pid, &is_new);
+    array_push(&flow->former_processes,
+               former_life(flow->former_processes.items, is_new ? FLOW_NONE : (uint32_t)*place));
+    *place = process->index;
     flow->last_process = process;
     return process;
 }
@@ -34,28 +54,12 @@ static uint64_t thread_key(uint32_t pid, uint32_t tid)
     return (uint64_t)pid << 32 | tid;
 }
 
-/* Threads with the same number one after the other: each knows the one before, and one further back, so that the one of a time is
- * found in few steps among very many. The distances are those of a skew-binary list: Myers, "An applicative random-access
- * stack" (1983). */
-static void note_former_life(struct flow *flow, uint32_t before)
-{
-    struct former_life former = {.before = before, .further = before};
-    if (before != FLOW_NONE) {
-        const struct former_life *lives = flow->former_lives.items, *one = &lives[before];
-        const struct former_life *two = one->further == FLOW_NONE ? NULL : &lives[one->further];
-        former.number = one->number + 1;
-        if (two && two->further != FLOW_NONE && one->number - two->number == two->number - lives[two->further].number)
-            former.further = two->further;
-    }
-    array_push(&flow->former_lives, former);
-}
-
 static uint32_t thread_new(struct flow *flow, struct process *process, uint32_t tid, uint64_t time)
 {
     uint32_t index = (uint32_t)flow->threads.count, ordinal = flow->next_ordinal;
     bool is_new;
     uint64_t *place = map64_insert(&flow->thread_of_tid, thread_key(process->row.pid, tid), &is_new);
-    note_former_life(flow, is_new ? FLOW_NONE : (uint32_t)*place);
+    array_push(&flow->former_lives, former_life(flow->former_lives.items, is_new ? FLOW_NONE : (uint32_t)*place));
     if (!is_new && flow->threads.items[*place].end == UINT64_MAX)
         ordinal = flow->threads.items[*place].ordinal; /* exec: another image, the same thread */
     else
@@ -286,6 +290,7 @@ void live_process_free(struct process *process)
     addrtree_free(&process->locals);
     live_module_list_drop(process->modules);
     map64_free(&process->stack_ids);
+    array_free(&process->code);
     map64_free(&process->frames);
     map64_free(&process->waiting);
     map64_free(&process->clones);

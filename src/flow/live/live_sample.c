@@ -63,7 +63,7 @@ static struct tally *stack_tally(struct flow *flow, struct process *process, uin
         if (!stack->allocates)
             stack->process = process->index;
         if (stack->depth)
-            stack->frame = live_frame_number(flow, process, flow->chain.items[stack->first]);
+            stack->frame = live_frame_number(flow, process, flow->chain.items[stack->first], stack->since);
     }
     return pool_at(&flow->tallies, stack->tally);
 }
@@ -176,10 +176,11 @@ void live_sample_put(struct flow *flow, struct process *process, const struct ev
 {
     const struct event_sample *sample = &event->sample;
     uint32_t thread = live_thread_of(flow, process, event->tid, event->time);
-    bool counts = live_counts(flow, process);
-    uint32_t stack = live_stack_of(process, sample->stack);
-    if (object != FLOW_NONE)
-        tally_add(live_record_tally(flow, object), sample);
+    bool counts = live_event_counts(flow, event);
+    uint32_t stack = live_stack_at(flow, process, sample->stack, event->time);
+    struct tally *tally = object != FLOW_NONE ? live_record_tally(flow, object) : NULL;
+    if (tally && (counts || !flow->only_tid))
+        tally_add(tally, sample);
     if (counts)
         count(flow, process, sample, &(struct sample_place){thread, object, stack, reason});
 
@@ -209,11 +210,11 @@ void live_sample_reuse(struct flow *flow, struct process *process, const struct 
 {
     const struct event_reuse *reuse = &event->reuse;
     uint32_t thread = live_thread_of(flow, process, event->tid, event->time);
-    if (!live_counts(flow, process))
+    if (!live_event_counts(flow, event))
         return;
     enum reason ignored;
     struct flow_reuse row = {.event = *reuse, .time = event->time, .thread = thread};
-    row.code = live_frame_number(flow, process, reuse->pc);
+    row.code = live_frame_number(flow, process, reuse->pc, event->time);
     row.object = live_attribute_sample(flow, process, event->tid, reuse->addr, &ignored);
     row.site =
         row.object != FLOW_NONE ? pool_at(&flow->records, row.object)->trail : FLOW_NONE; /* until they are drawn */
@@ -225,7 +226,7 @@ void live_sample_reuse(struct flow *flow, struct process *process, const struct 
 void live_sample_long(struct flow *flow, struct process *process, const struct event *event)
 {
     uint32_t thread = live_thread_of(flow, process, event->tid, event->time);
-    if (live_counts(flow, process))
+    if (live_event_counts(flow, event))
         array_push(&flow->long_bursts,
                    (struct flow_long_burst){.event = event->long_burst, .time = event->time, .thread = thread});
 }

@@ -37,9 +37,12 @@ uint32_t live_stack_of(const struct process *process, uint32_t id)
     return FLOW_NONE;
 }
 
-uint32_t live_frame_number(struct flow *flow, const struct process *process, uint64_t pc)
+uint32_t live_frame_number(struct flow *flow, const struct process *process, uint64_t pc, uint64_t time)
 {
     const struct module_place *place = live_module_at(process, pc);
+    const struct runtime_code *code = place ? NULL : live_code_at(process, pc, time);
+    if (code)
+        return live_code_frame(flow, code);
     uint64_t key[2] = {place ? pc - place->bias : pc, place ? place->module : 0};
     uint32_t number = strtab_add_bytes(flow->frame_keys, (const char *)key, sizeof key);
     while (flow->frames.count <= number)
@@ -47,10 +50,11 @@ uint32_t live_frame_number(struct flow *flow, const struct process *process, uin
     return number;
 }
 
-static uint32_t trail_child(struct flow *flow, uint32_t parent, uint32_t frame)
+/* `unlike`: 0, or what distinguishes it from others with that frame. */
+static uint32_t trail_child(struct flow *flow, uint32_t parent, uint32_t frame, uint64_t unlike)
 {
-    uint32_t key[2] = {parent, frame};
-    uint32_t number = strtab_add_bytes(flow->trail_keys, (const char *)key, sizeof key);
+    uint32_t key[4] = {parent, frame, (uint32_t)unlike, (uint32_t)(unlike >> 32)};
+    uint32_t number = strtab_add_bytes(flow->trail_keys, (const char *)key, unlike ? sizeof key : sizeof key / 2);
     while (flow->trails.count <= number) {
         uint32_t depth = flow->trails.count ? flow->trails.items[parent].depth + 1 : 0;
         uint32_t counted =
@@ -63,7 +67,7 @@ static uint32_t trail_child(struct flow *flow, uint32_t parent, uint32_t frame)
 }
 
 uint32_t live_stack_trail(struct flow *flow, struct process *process, uint32_t stack_index, uint8_t fn, uint8_t kind,
-                          uint64_t time)
+                          uint64_t time, uint64_t unlike)
 {
     uint32_t trail = 0;
     if (stack_index != FLOW_NONE) {
@@ -74,12 +78,14 @@ uint32_t live_stack_trail(struct flow *flow, struct process *process, uint32_t s
         stack->process = process->index;
         uint32_t depth = stack->depth < TRAIL_MAX_DEPTH ? stack->depth : TRAIL_MAX_DEPTH;
         for (uint32_t i = 0; i < depth; i++)
-            trail = trail_child(flow, trail, live_frame_number(flow, process, flow->chain.items[stack->first + i] - 1));
+            trail =
+                trail_child(flow, trail,
+                            live_frame_number(flow, process, flow->chain.items[stack->first + i] - 1, stack->since), 0);
         stack->trail = trail;
     }
-    /* Without a chain all there is to distinguish sites is the function that allocated. */
+    /* Without a chain all there is to distinguish sites is the function that allocated, and what the caller knows. */
     if (trail == 0)
-        trail = trail_child(flow, 0, FLOW_NONE - 1 - fn);
+        trail = trail_child(flow, 0, FLOW_NONE - 1 - fn, unlike);
     for (uint32_t at = trail; at; at = flow->trails.items[at].parent) {
         struct trail *node = &flow->trails.items[at];
         if (!node->seen) {
@@ -98,9 +104,13 @@ uint32_t live_stack_trail_of_block(struct flow *flow, struct process *process, c
     uint32_t id = event->alloc.stack, at = id % RECENT_STACKS;
     if (id && process->trails[at].id == id)
         return process->trails[at].trail;
-    uint32_t stack = live_stack_of(process, id);
-    uint32_t trail = live_stack_trail(flow, process, stack, event->alloc.fn, OBJECT_HEAP, event->time);
-    if (stack != FLOW_NONE && flow->stacks.items[stack].trail == trail) {
+    uint32_t stack = live_stack_at(flow, process, id, event->time);
+    uint64_t unlike = 0;
+    if (id == 0 && flow->unchained) /* of what was read from a heap: the large ones each, the others by their size */
+        unlike = event->alloc.size >= LARGE_BLOCK ? event->alloc.addr ^ (uint64_t)process->index << 48
+                                                  : event->alloc.size + 1;
+    uint32_t trail = live_stack_trail(flow, process, stack, event->alloc.fn, OBJECT_HEAP, event->time, unlike);
+    if (stack != FLOW_NONE && flow->stacks.items[stack].trail == trail && !process->code_changes) {
         process->trails[at].id = id;
         process->trails[at].trail = trail;
     }
@@ -112,9 +122,9 @@ void live_frame_names(struct flow *flow, uint32_t index)
     struct frame *frame = &flow->frames.items[index];
     if (frame->name_count)
         return;
-    struct symbol_frame frames[16];
+    struct symbol_frame frames[SYMBOL_FRAMES];
     const struct module_info *module = &flow->modules.items[frame->module];
-    size_t count = module->symbols ? symbols_frames(module->symbols, frame->addr, frames, 16) : 0;
+    size_t count = module->symbols ? symbols_frames(module->symbols, frame->addr, frames, SYMBOL_FRAMES) : 0;
     if (count == 0) {
         bool kernel = !module->symbols && frame->addr >> 63; /* no program has code there */
         frames[0] = (struct symbol_frame){.function = kernel ? "[kernel]" : "", .file = "", .offset = frame->addr};

@@ -3,6 +3,7 @@
  * Page faults may be millions, most of them on objects without samples. A fault only notes the page; an object's pages
  * are looked through once, when it ends or the trace does, and only if it was sampled. */
 #include "base/bisect.h"
+#include "base/order.h"
 #include "base/units.h"
 #include "flow/state.h"
 
@@ -82,15 +83,8 @@ void live_touched_moved(struct flow *flow, struct process *process, uint64_t pag
         ++*map64_insert(&flow->moved, record, NULL);
 }
 
-static int by_object(const void *left, const void *right)
-{
-    const struct flow_touched *a = left, *b = right;
-    if (a->object != b->object)
-        return a->object < b->object ? -1 : 1;
-    if (a->pages != b->pages)
-        return a->pages > b->pages ? -1 : 1;
-    return a->thread < b->thread ? -1 : a->thread > b->thread;
-}
+ORDER_BY(by_object, struct flow_touched,
+         ORDER(a->object, b->object) ?: ORDER(b->pages, a->pages) ?: ORDER(a->thread, b->thread))
 
 void live_touched_number(struct flow *flow, const uint32_t *index_of)
 {

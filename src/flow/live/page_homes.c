@@ -136,9 +136,7 @@ void pages_forget(struct pages *pages, uint64_t addr, uint64_t size)
 
 void pages_free(struct pages *pages)
 {
-    for (size_t i = 0; i < pages->blocks.capacity; i++) {
-        if (pages->blocks.keys[i] != MAP64_EMPTY)
-            free((struct block *)(uintptr_t)pages->blocks.values[i]);
-    }
+    map64_each (&pages->blocks, i)
+        free((struct block *)(uintptr_t)pages->blocks.values[i]);
     map64_free(&pages->blocks);
 }

@@ -57,7 +57,7 @@ static void each_between(const struct map64 *map, uint64_t first, uint64_t last,
     }
 }
 
-struct range {
+struct touch_query {
     uint64_t addr, end; /* of what is asked for */
     const struct touches *asked, *level;
     void (*visit)(void *context, uint32_t thread, uint32_t tick);
@@ -71,7 +71,7 @@ static uint64_t end_of(uint64_t addr, uint64_t size)
     return addr + size < addr ? UINT64_MAX : addr + size;
 }
 
-static void pages_of_block(const struct range *range, uint64_t number, unsigned *from, unsigned *to)
+static void pages_of_block(const struct touch_query *range, uint64_t number, unsigned *from, unsigned *to)
 {
     uint64_t base = number << BLOCK_SHIFT, last = range->end - 1;
     *from = range->addr > base ? page_in_block(range->addr) : 0;
@@ -88,7 +88,7 @@ static void forget_block(void *context, uint64_t number, uint64_t value)
 
 static void forget_region(void *context, uint64_t number, uint64_t value)
 {
-    const struct range *range = context;
+    const struct touch_query *range = context;
     (void)value;
     uint64_t *place = map64_find(&range->cleared->regions, number);
     if (range->addr <= number << REGION_SHIFT && range->end >= (number + 1) << REGION_SHIFT && place)
@@ -97,14 +97,14 @@ static void forget_region(void *context, uint64_t number, uint64_t value)
 
 void touches_forget(struct touches *touches, uint64_t addr, uint64_t size)
 {
-    struct range range = {.addr = addr, .end = end_of(addr, size), .cleared = touches};
+    struct touch_query range = {.addr = addr, .end = end_of(addr, size), .cleared = touches};
     if (size == 0)
         return;
     each_between(&touches->blocks, addr >> BLOCK_SHIFT, (range.end - 1) >> BLOCK_SHIFT, forget_block, &range);
     each_between(&touches->regions, addr >> REGION_SHIFT, (range.end - 1) >> REGION_SHIFT, forget_region, &range);
 }
 
-static bool known_before(const struct range *range, uint64_t number, unsigned page)
+static bool known_before(const struct touch_query *range, uint64_t number, unsigned page)
 {
     for (const struct touches *at = range->asked; at != range->level; at = at->parent) {
         const struct block *block = block_find(at, number);
@@ -116,7 +116,7 @@ static bool known_before(const struct range *range, uint64_t number, unsigned pa
 
 static void visit_block(void *context, uint64_t number, uint64_t value)
 {
-    struct range *range = context;
+    struct touch_query *range = context;
     const struct block *block = (const struct block *)(uintptr_t)value;
     unsigned from, to;
     pages_of_block(range, number, &from, &to);
@@ -130,7 +130,7 @@ static void visit_block(void *context, uint64_t number, uint64_t value)
 
 static void visit_region(void *context, uint64_t number, uint64_t value)
 {
-    struct range *range = context;
+    struct touch_query *range = context;
     (void)number;
     if (value == UINT64_MAX)
         return;
@@ -141,7 +141,7 @@ static void visit_region(void *context, uint64_t number, uint64_t value)
 void touches_each(const struct touches *touches, uint64_t addr, uint64_t size,
                   void (*visit)(void *context, uint32_t thread, uint32_t tick), void *context)
 {
-    struct range range = {
+    struct touch_query range = {
         .addr = addr, .end = end_of(addr, size), .asked = touches, .visit = visit, .context = context};
     if (size == 0)
         return;
@@ -154,10 +154,8 @@ void touches_each(const struct touches *touches, uint64_t addr, uint64_t size,
 
 void touches_free(struct touches *touches)
 {
-    for (size_t i = 0; i < touches->blocks.capacity; i++) {
-        if (touches->blocks.keys[i] != MAP64_EMPTY)
-            free((struct block *)(uintptr_t)touches->blocks.values[i]);
-    }
+    map64_each (&touches->blocks, i)
+        free((struct block *)(uintptr_t)touches->blocks.values[i]);
     map64_free(&touches->blocks);
     map64_free(&touches->regions);
 }

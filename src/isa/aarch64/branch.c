@@ -29,15 +29,8 @@ enum { WORD_PACIA = 0xdac10000, WORD_PACIB = 0xdac10400, WORD_AUTIA = 0xdac11000
 
 static enum outcome hint(struct cpu *cpu, unsigned number)
 {
-    switch (number) {
-    case 0:  /* NOP */
-    case 1:  /* YIELD */
-    case 32: /* BTI */
-    case 34:
-    case 36:
-    case 38:
+    if (hint_is_nothing(number))
         return OUTCOME_NEXT;
-    }
     bool pointer = number == 7 || (number >= 8 && number <= 15) || (number >= 24 && number <= 31);
     if (!pointer)
         return OUTCOME_UNKNOWN;

@@ -98,3 +98,9 @@ static inline void write_sp(struct cpu *cpu, unsigned number, uint64_t value, bo
 {
     *(number == 31 ? cpu->sp : &cpu->x[number]) = wide ? value : (uint32_t)value;
 }
+
+/* Hints that do nothing that a program can see: NOP, YIELD, BTI. */
+static inline bool hint_is_nothing(unsigned number)
+{
+    return number <= 1 || number == 32 || number == 34 || number == 36 || number == 38;
+}

@@ -235,9 +235,9 @@ static void begin_count(struct making *making)
                 making->count <= LINKED_UNROLLED_INSTRUCTIONS;
     making->passes = loop ? LINKED_UNROLLED : 1;
     put_one(out, STORE, block->x, S, STATE(save_x));
-    put_one(out, LOAD, block->x, S, MEMBER(left));
+    put_one(out, LOAD, block->x, S, MEMBER(remaining));
     put_sum(out, block->x, block->x, -(int32_t)(block->accesses * making->passes));
-    put_one(out, STORE, block->x, S, MEMBER(left));
+    put_one(out, STORE, block->x, S, MEMBER(remaining));
     making->full_from = put_open(out, IF_NEGATIVE | block->x);
     put_one(out, LOAD, block->x, S, STATE(save_x));
 }
@@ -404,9 +404,9 @@ static void put_early_exits(struct making *making)
         put_landing(out, making->early[i]);
         put_restore(making);
         put_one(out, STORE, block->x, S, STATE(save_x));
-        put_one(out, LOAD, block->x, S, MEMBER(left));
+        put_one(out, LOAD, block->x, S, MEMBER(remaining));
         put_sum(out, block->x, block->x, (int32_t)((making->passes - 1 - i) * block->accesses));
-        put_one(out, STORE, block->x, S, MEMBER(left));
+        put_one(out, STORE, block->x, S, MEMBER(remaining));
         put_one(out, LOAD, block->x, S, STATE(save_x));
         put_exit(making, block->next);
     }

@@ -60,14 +60,9 @@ static bool registers(uint32_t word, struct linked_instruction *out)
 
 static bool hint(unsigned number, struct linked_instruction *out)
 {
-    switch (number) {
-    case 0:  /* NOP */
-    case 1:  /* YIELD */
-    case 32: /* BTI */
-    case 34:
-    case 36:
-    case 38:
+    if (hint_is_nothing(number))
         return true;
+    switch (number) {
     case 8: /* PACIA1716 and kin */
     case 10:
     case 12:

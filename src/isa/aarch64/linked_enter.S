@@ -18,6 +18,57 @@
     .endr
     .endm
 
+    /* at x9 */
+    .macro each_vector instruction
+    \instruction q0, q1, [x9, #16]
+    \instruction q2, q3, [x9, #48]
+    \instruction q4, q5, [x9, #80]
+    \instruction q6, q7, [x9, #112]
+    \instruction q8, q9, [x9, #144]
+    \instruction q10, q11, [x9, #176]
+    \instruction q12, q13, [x9, #208]
+    \instruction q14, q15, [x9, #240]
+    \instruction q16, q17, [x9, #272]
+    \instruction q18, q19, [x9, #304]
+    \instruction q20, q21, [x9, #336]
+    \instruction q22, q23, [x9, #368]
+    \instruction q24, q25, [x9, #400]
+    \instruction q26, q27, [x9, #432]
+    \instruction q28, q29, [x9, #464]
+    \instruction q30, q31, [x9, #496]
+    .endm
+
+    /* in the state, but x16 to x18 */
+    .macro each_register instruction
+    \instruction x0, x1, [x18]
+    \instruction x2, x3, [x18, #16]
+    \instruction x4, x5, [x18, #32]
+    \instruction x6, x7, [x18, #48]
+    \instruction x8, x9, [x18, #64]
+    \instruction x10, x11, [x18, #80]
+    \instruction x12, x13, [x18, #96]
+    \instruction x14, x15, [x18, #112]
+    \instruction x19, x20, [x18, #152]
+    \instruction x21, x22, [x18, #168]
+    \instruction x23, x24, [x18, #184]
+    \instruction x25, x26, [x18, #200]
+    \instruction x27, x28, [x18, #216]
+    \instruction x29, x30, [x18, #232]
+    .endm
+
+    /* what the caller wants back */
+    .macro each_kept instruction
+    \instruction x19, x20, [sp, #16]
+    \instruction x21, x22, [sp, #32]
+    \instruction x23, x24, [sp, #48]
+    \instruction x25, x26, [sp, #64]
+    \instruction x27, x28, [sp, #80]
+    \instruction d8, d9, [sp, #96]
+    \instruction d10, d11, [sp, #112]
+    \instruction d12, d13, [sp, #128]
+    \instruction d14, d15, [sp, #144]
+    .endm
+
     .text
     .p2align 4
     .globl linked_enter
@@ -27,15 +78,7 @@ linked_enter:
     hint #34 /* bti c */
     stp x29, x30, [sp, #-176]!
     mov x29, sp
-    stp x19, x20, [sp, #16]
-    stp x21, x22, [sp, #32]
-    stp x23, x24, [sp, #48]
-    stp x25, x26, [sp, #64]
-    stp x27, x28, [sp, #80]
-    stp d8, d9, [sp, #96]
-    stp d10, d11, [sp, #112]
-    stp d12, d13, [sp, #128]
-    stp d14, d15, [sp, #144]
+    each_kept stp
     mrs x9, fpcr
     stp x9, x18, [sp, #160]
     mov x9, sp
@@ -46,22 +89,7 @@ linked_enter:
     ldp w10, w11, [x9, #8] /* struct fpsimd_context */
     msr fpsr, x10
     msr fpcr, x11
-    ldp q0, q1, [x9, #16]
-    ldp q2, q3, [x9, #48]
-    ldp q4, q5, [x9, #80]
-    ldp q6, q7, [x9, #112]
-    ldp q8, q9, [x9, #144]
-    ldp q10, q11, [x9, #176]
-    ldp q12, q13, [x9, #208]
-    ldp q14, q15, [x9, #240]
-    ldp q16, q17, [x9, #272]
-    ldp q18, q19, [x9, #304]
-    ldp q20, q21, [x9, #336]
-    ldp q22, q23, [x9, #368]
-    ldp q24, q25, [x9, #400]
-    ldp q26, q27, [x9, #432]
-    ldp q28, q29, [x9, #464]
-    ldp q30, q31, [x9, #496]
+    each_vector ldp
     ldr x9, [x18, #STATE_SCALABLE]
     cbz x9, 1f
     each_scalable ldr
@@ -69,21 +97,8 @@ linked_enter:
     msr nzcv, x9
     ldr x9, [x18, #STATE_SP]
     mov sp, x9
-    ldp x0, x1, [x18]
-    ldp x2, x3, [x18, #16]
-    ldp x4, x5, [x18, #32]
-    ldp x6, x7, [x18, #48]
-    ldp x8, x9, [x18, #64]
-    ldp x10, x11, [x18, #80]
-    ldp x12, x13, [x18, #96]
-    ldp x14, x15, [x18, #112]
     ldr x16, [x18, #128]
-    ldp x19, x20, [x18, #152]
-    ldp x21, x22, [x18, #168]
-    ldp x23, x24, [x18, #184]
-    ldp x25, x26, [x18, #200]
-    ldp x27, x28, [x18, #216]
-    ldp x29, x30, [x18, #232]
+    each_register ldp
     br x17 /* the entry for indirect branches loads x17 */
     .size linked_enter, . - linked_enter
 
@@ -92,20 +107,7 @@ linked_enter:
     .hidden linked_leave
 linked_leave:
     hint #36 /* bti j */
-    stp x0, x1, [x18]
-    stp x2, x3, [x18, #16]
-    stp x4, x5, [x18, #32]
-    stp x6, x7, [x18, #48]
-    stp x8, x9, [x18, #64]
-    stp x10, x11, [x18, #80]
-    stp x12, x13, [x18, #96]
-    stp x14, x15, [x18, #112]
-    stp x19, x20, [x18, #152]
-    stp x21, x22, [x18, #168]
-    stp x23, x24, [x18, #184]
-    stp x25, x26, [x18, #200]
-    stp x27, x28, [x18, #216]
-    stp x29, x30, [x18, #232]
+    each_register stp
     mrs x9, nzcv
     str x9, [x18, #STATE_NZCV]
     mov x9, sp
@@ -119,22 +121,7 @@ linked_leave_vectors:
     mrs x10, fpsr
     mrs x11, fpcr
     stp w10, w11, [x9, #8]
-    stp q0, q1, [x9, #16]
-    stp q2, q3, [x9, #48]
-    stp q4, q5, [x9, #80]
-    stp q6, q7, [x9, #112]
-    stp q8, q9, [x9, #144]
-    stp q10, q11, [x9, #176]
-    stp q12, q13, [x9, #208]
-    stp q14, q15, [x9, #240]
-    stp q16, q17, [x9, #272]
-    stp q18, q19, [x9, #304]
-    stp q20, q21, [x9, #336]
-    stp q22, q23, [x9, #368]
-    stp q24, q25, [x9, #400]
-    stp q26, q27, [x9, #432]
-    stp q28, q29, [x9, #464]
-    stp q30, q31, [x9, #496]
+    each_vector stp
     ldr x9, [x18, #STATE_SCALABLE]
     cbz x9, 2f
     each_scalable str
@@ -142,15 +129,7 @@ linked_leave_vectors:
     mov sp, x9
     ldp x9, x18, [sp, #160]
     msr fpcr, x9
-    ldp x19, x20, [sp, #16]
-    ldp x21, x22, [sp, #32]
-    ldp x23, x24, [sp, #48]
-    ldp x25, x26, [sp, #64]
-    ldp x27, x28, [sp, #80]
-    ldp d8, d9, [sp, #96]
-    ldp d10, d11, [sp, #112]
-    ldp d12, d13, [sp, #128]
-    ldp d14, d15, [sp, #144]
+    each_kept ldp
     ldp x29, x30, [sp], #176
     ret
 

@@ -9,9 +9,10 @@
  *   emit.c       writes code
  *   branches.c   carries branches, calls and returns out
  *   vector.c     vector registers: the program's from the first block that uses them to the burst's end
+ *   engine_run.c the loop over blocks, faults in slots
  *   slots.c      the memory of it all
  *
- * The loop over blocks is in agent/sampling/x86_64/burst.c. All of it, and whatever runs between blocks, is built to use
+ * Used by the agent (agent/sampling/x86_64/burst.c), and on copies of another process's memory by src/executor. All of it, and whatever runs between blocks, is built to use
  * general registers only (burst_args in src/agent/meson.build): the vector registers are the program's. agent_calls_out()
  * (agent/agent.h) puts them into safety before calls to libc. */
 #pragma once
@@ -84,6 +85,12 @@ struct engine {
     uint64_t image_mask;
     struct decode_vectors vectors;
     void *user; /* whose burst it is */
+    /* What an instruction is about to access; false: the burst ends before it. */
+    bool (*accesses)(struct engine *engine, const struct block *block, const struct decode_access *accesses,
+                     unsigned count);
+    bool (*may_run)(struct engine *engine, uint64_t pc); /* false: the burst ends before this code */
+    uint64_t steps;                                      /* instructions carried out */
+    uint32_t stopped_at; /* outline_name() of the instruction that the burst ended before; 0: of none */
 
     uint16_t table[ENGINE_TABLE]; /* number of the block + 1 */
     struct block blocks[ENGINE_BLOCKS];
@@ -99,6 +106,10 @@ void engine_forget(void);
 /* Before each burst, in its handler: gives the engine that a child of fork has begun with memory. False: there is none. */
 bool engine_ready(const struct engine *engine);
 uint8_t *engine_stack_top(struct engine *engine);
+
+/* The same in memory of the caller's choice, engine_bytes() of address space. */
+size_t engine_bytes(void);
+struct engine *engine_make(void *reserved);
 
 /* emit.c */
 void emit_entry(struct engine *engine);
@@ -118,3 +129,9 @@ bool vectors_fit(struct engine *engine, const ucontext_t *context); /* at the bu
 void vectors_load(struct engine *engine);
 void vectors_keep(struct engine *engine); /* at the burst's end, and before calls out; then they are no longer live */
 void vectors_show(struct engine *engine); /* fills engine->vectors for gathers; they stay live */
+
+/* engine_run.c: from registers, flags and vectors as they are set, up to `most` instructions, until accesses() or may_run() says no or
+ * something that cannot be carried out comes. A fault at an instruction in the slots: the context goes back into the engine, which
+ * ends the burst before it; false: it is none of the engine's. */
+void engine_run(struct engine *engine, uint64_t most);
+bool engine_fault(struct engine *engine, ucontext_t *context);

@@ -283,10 +283,10 @@ static void begin_count(struct making *making)
     making->passes = loop ? LINKED_UNROLLED : 1;
     uint32_t accesses = block->accesses * making->passes;
     if (making->free_flags) {
-        put(out, 0x48); /* sub qword [left], accesses; js */
+        put(out, 0x48); /* sub qword [remaining], accesses; js */
         put(out, 0x81);
         put(out, 0x2d);
-        put_distance(out, &linked->left, 4);
+        put_distance(out, &linked->remaining, 4);
         put_number(out, accesses, 4);
         put(out, 0x0f);
         put(out, 0x88);
@@ -295,10 +295,10 @@ static void begin_count(struct making *making)
     } else {
         put_store(out, block->x, &linked->state.save_x);
         put_store(out, DECODE_RCX, &linked->state.save_cx);
-        put_load(out, block->x, &linked->left);
+        put_load(out, block->x, &linked->remaining);
         put_at(out, OP_LEA, block->x, block->x, -(int32_t)accesses);
-        put_store(out, block->x, &linked->left);
-        put_load_top(out, &linked->left);
+        put_store(out, block->x, &linked->remaining);
+        put_load_top(out, &linked->remaining);
         put(out, 0xe3); /* jrcxz on */
         put(out, 5);
         put(out, 0xe9);
@@ -452,9 +452,9 @@ static void put_early_exits(struct making *making)
     for (unsigned i = 0; i + 1 < making->passes; i++) {
         linked_link(linked, making->early[i].link, making->out.at + making->out.count);
         put_store(&making->out, block->x, &linked->state.save_x);
-        put_load(&making->out, block->x, &linked->left);
+        put_load(&making->out, block->x, &linked->remaining);
         put_at(&making->out, OP_LEA, block->x, block->x, (int32_t)((making->passes - 1 - i) * block->accesses));
-        put_store(&making->out, block->x, &linked->left);
+        put_store(&making->out, block->x, &linked->remaining);
         put_load(&making->out, block->x, &linked->state.save_x);
         put_exit(making, block->next);
     }

@@ -76,7 +76,7 @@ static bool run_repeat(struct linked *linked, const struct linked_block *block)
     for (unsigned i = 0; i < block->own.operands && bytes; i++)
         for (uint64_t line = from[i] / CACHE_LINE; line <= (from[i] + bytes - 1) / CACHE_LINE; line++) {
             if (linked->mode == LINKED_COUNTS) {
-                linked->left--;
+                linked->remaining--;
                 continue;
             }
             if (linked->log >= linked->log_limit && !linked_hand_over(linked))
@@ -97,10 +97,10 @@ bool linked_carry_out(struct linked *linked, const struct linked_block *block)
     linked_enter_block(linked, block);
     if (linked->faulted || linked->exit_link || linked->exit_block >= LINKED_BLOCKS)
         return !linked->faulted;
-    const struct linked_block *left = &linked->blocks[linked->exit_block];
-    if (branch_by_hand(linked, left))
+    const struct linked_block *exited = &linked->blocks[linked->exit_block];
+    if (branch_by_hand(linked, exited))
         return true;
-    linked->pc = left->pc + linked->places[left->first_place + left->places - 1].source;
+    linked->pc = exited->pc + linked->places[exited->first_place + exited->places - 1].source;
     return false;
 }
 

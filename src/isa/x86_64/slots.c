@@ -61,6 +61,16 @@ static struct engine *map(void)
     return NULL;
 }
 
+size_t engine_bytes(void)
+{
+    return ALL_BYTES;
+}
+
+struct engine *engine_make(void *reserved)
+{
+    return fill(reserved) ? (struct engine *)((uint8_t *)reserved + 2 * (size_t)ENGINE_CODE) : NULL;
+}
+
 struct engine *engine_take(void)
 {
     for (unsigned i = 0; i < ENGINES_KEPT; i++) {

@@ -2,6 +2,7 @@
 #include "lib/api/api.h"
 
 #include "analysis/findings/findings.h"
+#include "analysis/traffic/traffic.h"
 #include "numalens/findings.h"
 #include "predict/first_line.h"
 
@@ -13,6 +14,7 @@ struct api_findings {
     struct findings *findings;
     int failed;
     nlens_finding *rows;
+    nlens_verdict verdict;
     nlens_facts **objects, **sites; /* by index, made when asked for */
     array_of(void *) lists;         /* of users, phases, advice */
 };
@@ -134,6 +136,42 @@ static nlens_finding make_finding(nlens_trace *trace, const struct finding *from
                            .against = make_advice(trace, from->against.items, from->against.count)};
 }
 
+/* 0 is what is not known inside. */
+static double known_rate(double value)
+{
+    return value > 0 ? value : -1;
+}
+
+static nlens_verdict make_verdict(nlens_trace *trace, const struct findings *from)
+{
+    static const int words[] = {
+        [MATTERS_UNDECIDED] = NLENS_UNDECIDED, [MATTERS_NOT] = NLENS_MATTERS_NOT, [MATTERS] = NLENS_MATTERS};
+    bool rated = from->traffic && from->traffic->all.is_rated, remote = rated && from->remote_bytes >= 0;
+    bool timed = from->facts->timed && from->facts->bursts && from->facts->totals.home_known;
+    return (nlens_verdict){.trace = trace,
+                           .matters = words[from->matters],
+                           .text = api_text(trace, from->verdict),
+                           .machine = api_text(trace, from->machine),
+                           .grade = api_text(trace, from->grade),
+                           .bottleneck = api_text(trace, from->bottleneck),
+                           .asked_bytes_s = known_rate(from->asked.asked),
+                           .low = known_rate(from->asked.low),
+                           .high = known_rate(from->asked.high),
+                           .can_bytes_s = known_rate(from->asked.can),
+                           .against = api_text(trace, from->against),
+                           .then_asked_bytes_s = known_rate(from->then.asked),
+                           .then_can_bytes_s = known_rate(from->then.can),
+                           .bytes_s = rated ? from->bytes : -1,
+                           .bytes_low = rated ? from->bytes_low : -1,
+                           .bytes_high = rated ? from->bytes_high : -1,
+                           .remote_bytes_share = remote ? from->remote_bytes : -1,
+                           .remote_bytes_share_low = remote ? from->remote_bytes_low : -1,
+                           .remote_bytes_share_high = remote ? from->remote_bytes_high : -1,
+                           .remote_time_low = timed ? from->remote_time_low : -1,
+                           .remote_time_high = timed ? from->remote_time_high : -1,
+                           .evidence_bursts = from->traffic ? from->traffic->bursts : 0};
+}
+
 int nlens_diagnose(nlens_trace *trace, nlens_error *err)
 {
     struct error cause = {0};
@@ -146,6 +184,7 @@ int nlens_diagnose(nlens_trace *trace, nlens_error *err)
             all->objects = list_new(all, all->facts->objects.count, sizeof(nlens_facts *));
             all->sites = list_new(all, all->facts->sites.count, sizeof(nlens_facts *));
             all->findings = findings_judged(all->facts, NULL);
+            all->verdict = make_verdict(trace, all->findings);
             all->rows = list_new(all, all->findings->items.count, sizeof *all->rows);
             for (uint32_t i = 0; i < all->findings->items.count; i++)
                 all->rows[i] = make_finding(trace, &all->findings->items.items[i], i);
@@ -214,6 +253,11 @@ const nlens_finding *nlens_next_finding(nlens_trace *trace, const nlens_finding 
     if (nlens_diagnose(trace, NULL) < 0)
         return NULL;
     return next < trace->findings->findings->items.count ? &trace->findings->rows[next] : NULL;
+}
+
+const nlens_verdict *nlens_get_verdict(nlens_trace *trace)
+{
+    return nlens_diagnose(trace, NULL) == 0 ? &trace->findings->verdict : NULL;
 }
 
 bool nlens_numa_bound(nlens_trace *trace, const char **why)

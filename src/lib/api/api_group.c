@@ -2,6 +2,7 @@
  *
  * Objects, threads and functions are asked once each, before the first access is; so most conditions cost a look into
  * a table of bytes for each access. */
+#include "base/order.h"
 #include "lib/api/api.h"
 
 #include <string.h>
@@ -308,13 +309,7 @@ struct rank {
     uint64_t key;
 };
 
-static int by_rank(const void *left, const void *right)
-{
-    const struct rank *a = left, *b = right;
-    if (a->key != b->key)
-        return a->key > b->key ? -1 : 1;
-    return a->id < b->id ? -1 : a->id > b->id;
-}
+ORDER_BY(by_rank, struct rank, ORDER(b->key, a->key) ?: ORDER(a->id, b->id))
 
 static uint64_t key_of(const nlens_totals *totals, int key)
 {

@@ -1,8 +1,6 @@
 /* lib/api/api_rows.c - the public rows: copies of the flow's, with pointers in place of numbers and safe texts. */
 #include "lib/api/api.h"
 
-#include "analysis/names/site_variable.h"
-
 #include <stdio.h>
 
 void api_totals(nlens_totals *to, const struct flow_totals *from)
@@ -65,18 +63,6 @@ static void make_threads(nlens_trace *trace)
     }
 }
 
-/* Reads the source files that allocate, each once. */
-static void name_variables(nlens_trace *trace, size_t count)
-{
-    struct sources *sources = sources_new();
-    char name[SOURCE_NAME_MAX];
-    for (uint32_t i = 0; i < count; i++) {
-        bool named = site_variable(sources, trace->flow, i, flow_site(trace->flow, i)->process, name);
-        trace->sites[i].variable = api_text(trace, named ? strtab_intern(trace->texts, name) : "");
-    }
-    sources_free(sources);
-}
-
 static void make_sites(nlens_trace *trace)
 {
     size_t count = flow_site_count(trace->flow);
@@ -93,6 +79,7 @@ static void make_sites(nlens_trace *trace)
                            .module = api_text(trace, from->module),
                            .line = from->line,
                            .via = api_text(trace, from->via),
+                           .variable = api_text(trace, *from->variable ? from->name : ""),
                            .allocator = from->alloc_fn < ALLOC_FNS ? alloc_fn_name(from->alloc_fn) : "mmap",
                            .count = from->count,
                            .live_peak = from->live_peak,
@@ -102,7 +89,6 @@ static void make_sites(nlens_trace *trace)
                            .end = from->end};
         api_totals(&to->totals, &from->totals);
     }
-    name_variables(trace, count);
 }
 
 static void make_losses(nlens_trace *trace)

@@ -6,50 +6,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int hit(union perf_mem_data_src data_src, unsigned levels)
-{
-    return data_src.mem_lvl & PERF_MEM_LVL_HIT && data_src.mem_lvl & levels;
-}
+#define SERVED_BY(what, levels)                                                                                        \
+    int is_served_by_##what(union perf_mem_data_src data_src)                                                          \
+    {                                                                                                                  \
+        return data_src.mem_lvl & PERF_MEM_LVL_HIT && data_src.mem_lvl & (levels);                                     \
+    }
 
-int is_served_by_local_cache1(union perf_mem_data_src data_src)
-{
-    return hit(data_src, PERF_MEM_LVL_L1);
-}
-
-int is_served_by_local_cache2(union perf_mem_data_src data_src)
-{
-    return hit(data_src, PERF_MEM_LVL_L2);
-}
-
-int is_served_by_local_cache3(union perf_mem_data_src data_src)
-{
-    return hit(data_src, PERF_MEM_LVL_L3);
-}
-
-int is_served_by_local_lfb(union perf_mem_data_src data_src)
-{
-    return hit(data_src, PERF_MEM_LVL_LFB);
-}
-
-int is_served_by_local_cache(union perf_mem_data_src data_src)
-{
-    return hit(data_src, PERF_MEM_LVL_L1 | PERF_MEM_LVL_LFB | PERF_MEM_LVL_L2 | PERF_MEM_LVL_L3);
-}
-
-int is_served_by_local_memory(union perf_mem_data_src data_src)
-{
-    return hit(data_src, PERF_MEM_LVL_LOC_RAM);
-}
-
-int is_served_by_remote_cache_or_local_memory(union perf_mem_data_src data_src)
-{
-    return hit(data_src, PERF_MEM_LVL_REM_CCE1);
-}
-
-int is_served_by_remote_memory(union perf_mem_data_src data_src)
-{
-    return hit(data_src, PERF_MEM_LVL_REM_RAM1 | PERF_MEM_LVL_REM_RAM2);
-}
+SERVED_BY(local_cache1, PERF_MEM_LVL_L1)
+SERVED_BY(local_cache2, PERF_MEM_LVL_L2)
+SERVED_BY(local_cache3, PERF_MEM_LVL_L3)
+SERVED_BY(local_lfb, PERF_MEM_LVL_LFB)
+SERVED_BY(local_cache, PERF_MEM_LVL_L1 | PERF_MEM_LVL_LFB | PERF_MEM_LVL_L2 | PERF_MEM_LVL_L3)
+SERVED_BY(local_memory, PERF_MEM_LVL_LOC_RAM)
+SERVED_BY(remote_cache_or_local_memory, PERF_MEM_LVL_REM_CCE1)
+SERVED_BY(remote_memory, PERF_MEM_LVL_REM_RAM1 | PERF_MEM_LVL_REM_RAM2)
 
 int is_served_by_local_NA_miss(union perf_mem_data_src data_src)
 {
@@ -135,7 +105,7 @@ static const struct {
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
-struct tally {
+struct kind_counts {
     unsigned thread;
     int total, counts[KINDS];
     char print;
@@ -143,7 +113,7 @@ struct tally {
 
 static void tally_sample(void *context, const struct sample *sample)
 {
-    struct tally *tally = context;
+    struct kind_counts *tally = context;
     tally->total++;
     for (unsigned kind = 0; kind < KINDS; kind++)
         tally->counts[kind] += kinds[kind].holds(sample->data_src) != 0;
@@ -160,7 +130,7 @@ int numap_sampling_print(struct numap_sampling_measure *measure, char print_samp
             measure_set_reason("nothing was sampled yet");
             return ERROR_NUMAP_STOP_BEFORE_START;
         }
-        struct tally tally = {.thread = thread, .print = print_samples};
+        struct kind_counts tally = {.thread = thread, .print = print_samples};
         pages_each(page, tally_sample, &tally);
         printf("\nhead = %" PRIu64 " compared to max = %zu\n", (uint64_t)page->data_head, measure->mmap_len);
         printf("Thread %u: %-8d samples\n", thread, tally.total);

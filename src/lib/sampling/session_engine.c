@@ -168,9 +168,8 @@ static void arm_again(void)
         if (!session->running || session->hardware)
             continue;
         all |= session->options.whole_process;
-        for (size_t i = 0; i < session->tids.capacity; i++)
-            if (session->tids.keys[i] != MAP64_EMPTY)
-                array_push(&tids, (uint32_t)session->tids.keys[i]);
+        map64_each (&session->tids, i)
+            array_push(&tids, (uint32_t)session->tids.keys[i]);
     }
     engine_unlock();
     soft_arm(tids.items, tids.count, all, engine->own_tid);

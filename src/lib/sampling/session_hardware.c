@@ -15,7 +15,7 @@ enum {
     TRIAL_FREQUENCY = 5000,
 };
 
-struct watched {
+struct sampled_thread {
     uint32_t tid;
     struct hw_source *source; /* NULL: could not be opened */
 };
@@ -24,7 +24,7 @@ struct hardware {
     struct pmu_choice choice;
     bool tasks; /* for the file: mappings that are new */
     bool enabled;
-    array_of(struct watched) threads;
+    array_of(struct sampled_thread) threads;
 };
 
 static const char *described_in = "/sys"; /* written by tests before the first session */
@@ -85,7 +85,7 @@ void hardware_free(struct hardware *hardware)
 {
     if (!hardware)
         return;
-    array_each (&hardware->threads, struct watched, watched)
+    array_each (&hardware->threads, struct sampled_thread, watched)
         hw_source_close(watched->source);
     array_free(&hardware->threads);
     free(hardware);
@@ -113,9 +113,9 @@ struct hw_source *hardware_open(const struct hardware *hardware, uint32_t tid, s
     return hw_source_open(&hardware->choice, &target, err);
 }
 
-static struct watched *find(const struct hardware *hardware, uint32_t tid)
+static struct sampled_thread *find(const struct hardware *hardware, uint32_t tid)
 {
-    array_each (&hardware->threads, struct watched, watched)
+    array_each (&hardware->threads, struct sampled_thread, watched)
         if (watched->tid == tid)
             return watched;
     return NULL;
@@ -128,14 +128,14 @@ bool hardware_has(const struct hardware *hardware, uint32_t tid)
 
 void hardware_put(struct hardware *hardware, uint32_t tid, struct hw_source *source)
 {
-    array_push(&hardware->threads, (struct watched){tid, source});
+    array_push(&hardware->threads, (struct sampled_thread){tid, source});
     if (source && hardware->enabled)
         hw_source_enable(source, true);
 }
 
 bool hardware_take(struct hardware *hardware, uint32_t tid, struct hw_source **source)
 {
-    struct watched *watched = find(hardware, tid);
+    struct sampled_thread *watched = find(hardware, tid);
     if (!watched)
         return false;
     *source = watched->source;
@@ -145,7 +145,7 @@ bool hardware_take(struct hardware *hardware, uint32_t tid, struct hw_source **s
 
 uint32_t hardware_ended(const struct hardware *hardware)
 {
-    array_each (&hardware->threads, struct watched, watched)
+    array_each (&hardware->threads, struct sampled_thread, watched)
         if (syscall(SYS_tgkill, getpid(), watched->tid, 0) != 0 && errno == ESRCH)
             return watched->tid;
     return 0;
@@ -155,7 +155,7 @@ int hardware_enable(struct hardware *hardware, bool on)
 {
     int code = 0;
     hardware->enabled = on;
-    array_each (&hardware->threads, struct watched, watched)
+    array_each (&hardware->threads, struct sampled_thread, watched)
         if (watched->source && hw_source_enable(watched->source, on) < 0)
             code = -errno;
     return code;
@@ -164,7 +164,7 @@ int hardware_enable(struct hardware *hardware, bool on)
 double hardware_drain(struct hardware *hardware, uint64_t until, const struct hw_listener *listener)
 {
     double fullest = 0;
-    array_each (&hardware->threads, struct watched, watched) {
+    array_each (&hardware->threads, struct sampled_thread, watched) {
         double filled = watched->source ? hw_source_drain(watched->source, until, listener) : 0;
         fullest = filled > fullest ? filled : fullest;
     }
@@ -175,6 +175,6 @@ void hardware_count(const struct hardware *hardware, uint32_t *threads, uint32_t
 {
     *threads = (uint32_t)hardware->threads.count;
     *waiting = 0;
-    array_each (&hardware->threads, struct watched, watched)
+    array_each (&hardware->threads, struct sampled_thread, watched)
         *waiting += watched->source == NULL;
 }

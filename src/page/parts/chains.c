@@ -1,4 +1,4 @@
-/* page/parts/chains.c - what each call chain did when, by which thread, to which object (c.*): functions and flame graph under a selection.
+/* page/parts/chains.c - what each call chain did when, by which thread, to which object (c.*): functions, lines and flame graph under a selection.
  *
  * There may be any number of these. Where there are too many, time is kept more coarsely, half and half again. */
 #include "base/array.h"
@@ -9,10 +9,10 @@ enum { MOST_WHILE_NOTED = 1 << 18, MOST_ROWS = 50000 };
 
 struct chain_row {
     uint32_t chain, object; /* chain: of the flame graph; its node once that is known */
-    uint32_t function;
+    uint32_t function, line;
     uint16_t slice, thread;
-    uint32_t reads, writes, remote, known, timed;
-    float latency, remote_latency; /* sums */
+    uint32_t samples, reads, writes, remote, known, timed; /* an atomic update is one sample that reads and writes */
+    float latency, stall;                                  /* sums; of remote accesses, as a share of run time */
 };
 
 struct chains {
@@ -62,13 +62,14 @@ static size_t find(struct chains *chains, const struct chain_row *place)
 
 static void join(struct chain_row *to, const struct chain_row *from)
 {
+    to->samples += from->samples;
     to->reads += from->reads;
     to->writes += from->writes;
     to->remote += from->remote;
     to->known += from->known;
     to->timed += from->timed;
     to->latency += from->latency;
-    to->remote_latency += from->remote_latency;
+    to->stall += from->stall;
 }
 
 /* Half as many slices, and the rows of two that follow one another as one. */
@@ -91,13 +92,13 @@ static void coarsen(struct chains *chains)
     array_free(&old.rows);
 }
 
-void chains_note(struct chains *chains, uint32_t chain, const struct flow_access *access)
+static struct chain_row *row_at(struct chains *chains, uint32_t chain, uint32_t object, uint64_t time, uint32_t thread)
 {
-    uint64_t slice = access->time > chains->start ? (access->time - chains->start) / chains->slice_ns : 0;
+    uint64_t slice = time > chains->start ? (time - chains->start) / chains->slice_ns : 0;
     struct chain_row place = {.chain = chain,
-                              .object = rank_of(&chains->parts->objects, access->object),
+                              .object = rank_of(&chains->parts->objects, object),
                               .slice = (uint16_t)(slice < chains->slices ? slice : chains->slices - 1),
-                              .thread = parts_thread(access->thread)};
+                              .thread = parts_thread(thread)};
     if (chains->last_row == SIZE_MAX || !same_place(&chains->last, &place)) {
         while (chains->rows.count >= MOST_WHILE_NOTED && chains->slices > 1) {
             coarsen(chains);
@@ -106,14 +107,24 @@ void chains_note(struct chains *chains, uint32_t chain, const struct flow_access
         chains->last = place;
         chains->last_row = find(chains, &place);
     }
-    struct chain_row *row = &chains->rows.items[chains->last_row];
+    return &chains->rows.items[chains->last_row];
+}
+
+void chains_note(struct chains *chains, uint32_t chain, const struct flow_access *access)
+{
+    struct chain_row *row = row_at(chains, chain, access->object, access->time, access->thread);
+    row->samples++;
     row->reads += (access->flags & SAMPLE_READ) != 0;
     row->writes += access->write;
     row->remote += access->remote;
     row->known += access->home >= 0 || access->remote;
     row->timed += access->has_latency;
     row->latency += (float)access->latency;
-    row->remote_latency += access->remote ? (float)access->latency : 0;
+}
+
+void chains_note_stall(struct chains *chains, const struct stall *stall, double share)
+{
+    row_at(chains, stall->tag, stall->object, stall->time, stall->thread)->stall += (float)share;
 }
 
 void chains_put(struct chains *chains, const struct chain_place *places, struct container *container)
@@ -122,15 +133,17 @@ void chains_put(struct chains *chains, const struct chain_place *places, struct 
         {"c.node", COLUMN_U32, offsetof(struct chain_row, chain)},
         {"c.object", COLUMN_U32, offsetof(struct chain_row, object)},
         {"c.function", COLUMN_U32, offsetof(struct chain_row, function)},
+        {"c.line", COLUMN_U32, offsetof(struct chain_row, line)},
         {"c.slice", COLUMN_U16, offsetof(struct chain_row, slice)},
         {"c.thread", COLUMN_U16, offsetof(struct chain_row, thread)},
+        {"c.samples", COLUMN_U32, offsetof(struct chain_row, samples)},
         {"c.reads", COLUMN_U32, offsetof(struct chain_row, reads)},
         {"c.writes", COLUMN_U32, offsetof(struct chain_row, writes)},
         {"c.remote", COLUMN_U32, offsetof(struct chain_row, remote)},
         {"c.known", COLUMN_U32, offsetof(struct chain_row, known)},
         {"c.timed", COLUMN_U32, offsetof(struct chain_row, timed)},
         {"c.latency", COLUMN_F32, offsetof(struct chain_row, latency)},
-        {"c.remote_latency", COLUMN_F32, offsetof(struct chain_row, remote_latency)},
+        {"c.stall", COLUMN_F32, offsetof(struct chain_row, stall)},
     };
     while (chains->rows.count > MOST_ROWS && chains->slices > 1)
         coarsen(chains);
@@ -139,6 +152,7 @@ void chains_put(struct chains *chains, const struct chain_place *places, struct 
     for (size_t i = 0; fit && i < chains->rows.count; i++) {
         rows[i] = chains->rows.items[i];
         rows[i].function = places[rows[i].chain].function;
+        rows[i].line = places[rows[i].chain].line;
         rows[i].chain = places[rows[i].chain].node;
     }
     json_number(container_json(container), "chain_slices", chains->slices);

@@ -1,29 +1,30 @@
-/* page/parts/flame.c - a flame graph of remote latency: call chains merged into one tree, outermost function first (f.*).
+/* page/parts/flame.c - a flame graph of the stall time of remote accesses: call chains merged into one tree, outermost function first (f.*).
  *
  * A node is a function as called from its parent, whatever the lines: its frame is the first one seen. Sums are with those
  * of the nodes below. */
 #include "base/array.h"
 #include "base/map64.h"
+#include "base/order.h"
 #include "base/strtab.h"
 #include "page/parts/parts.h"
 
 #include <inttypes.h>
 
-struct flame_tally {  /* of one call chain */
-    uint64_t latency; /* of remote accesses */
+struct flame_tally { /* of one call chain */
+    double stall;    /* of remote accesses, as a share of run time */
     uint32_t process, stack;
     uint32_t samples, remote;
     uint32_t node; /* its innermost function's */
 };
 
 struct flame_row { /* a node as the page has it */
-    double latency;
+    double stall;
     uint32_t parent, frame, samples, remote;
 };
 
 struct flame_node {
     struct flow_frame frame;
-    uint64_t latency;
+    double stall;
     uint32_t parent, samples, remote;
 };
 
@@ -65,15 +66,19 @@ uint32_t flame_note(struct flame *flame, const struct flow_access *access)
     struct flame_tally *tally = &flame->tallies.items[flame->last_tally];
     tally->samples++;
     tally->remote += access->remote;
-    tally->latency += access->remote ? access->latency : 0;
     return (uint32_t)flame->last_tally;
+}
+
+void flame_note_stall(struct flame *flame, uint32_t chain, double share)
+{
+    flame->tallies.items[chain].stall += share;
 }
 
 static void add(struct flame_node *node, const struct flame_tally *tally)
 {
     node->samples += tally->samples;
     node->remote += tally->remote;
-    node->latency += tally->latency;
+    node->stall += tally->stall;
 }
 
 static uint32_t child(struct flame *flame, uint32_t parent, const struct flow_frame *frame)
@@ -111,19 +116,12 @@ static void grow(struct flame *flame)
 }
 
 struct weighed {
-    uint64_t latency;
+    double stall;
     uint32_t samples, index;
 };
 
-static int heaviest_first(const void *left, const void *right)
-{
-    const struct weighed *a = left, *b = right;
-    if (a->latency != b->latency)
-        return a->latency > b->latency ? -1 : 1;
-    if (a->samples != b->samples)
-        return a->samples > b->samples ? -1 : 1;
-    return a->index < b->index ? -1 : a->index > b->index;
-}
+ORDER_BY(heaviest_first, struct weighed,
+         ORDER(b->stall, a->stall) ?: ORDER(b->samples, a->samples) ?: ORDER(a->index, b->index))
 
 /* The heaviest nodes, by their new numbers; FLOW_NONE for the others. A parent is never lighter than its children and
  * was there before them, so it is kept when one of them is. */
@@ -134,7 +132,7 @@ static uint32_t *choose(const struct flame *flame, size_t *kept)
     uint32_t *numbers = mem_alloc((count + 1) * sizeof *numbers);
     for (size_t i = 0; i < count; i++) {
         const struct flame_node *node = &flame->nodes.items[i];
-        all[i] = (struct weighed){node->latency, node->samples, (uint32_t)i};
+        all[i] = (struct weighed){node->stall, node->samples, (uint32_t)i};
         numbers[i] = FLOW_NONE;
     }
     qsort(all, count, sizeof *all, heaviest_first);
@@ -155,7 +153,7 @@ void flame_put(struct flame *flame, struct frames *frames, struct container *con
         {"f.frame", COLUMN_U32, offsetof(struct flame_row, frame)},
         {"f.samples", COLUMN_U32, offsetof(struct flame_row, samples)},
         {"f.remote", COLUMN_U32, offsetof(struct flame_row, remote)},
-        {"f.latency", COLUMN_F64, offsetof(struct flame_row, latency)},
+        {"f.stall", COLUMN_F64, offsetof(struct flame_row, stall)},
     };
     if (flame->nodes.count == 0)
         grow(flame);
@@ -167,13 +165,13 @@ void flame_put(struct flame *flame, struct frames *frames, struct container *con
         const struct flame_node *node = &flame->nodes.items[i];
         if (numbers[i] == FLOW_NONE)
             continue;
-        rows[at++] = (struct flame_row){.latency = (double)node->latency,
+        rows[at++] = (struct flame_row){.stall = node->stall,
                                         .parent = node->parent == FLOW_NONE ? FLOW_NONE : numbers[node->parent],
                                         .frame = i ? frames_add(frames, &node->frame) : FLOW_NONE,
                                         .samples = node->samples,
                                         .remote = node->remote};
     }
-    json_number(container_json(container), "flame_left_out", flame->nodes.count - kept);
+    json_number(container_json(container), "flame_skipped", flame->nodes.count - kept);
     container_rows(container, rows, sizeof *rows, kept, fields, sizeof fields / sizeof *fields);
     free(rows);
 }
@@ -183,13 +181,16 @@ struct chain_place *flame_places(const struct flame *flame)
     struct chain_place *places = mem_alloc((flame->tallies.count + 1) * sizeof *places);
     for (size_t i = 0; i < flame->tallies.count; i++) {
         const struct flame_tally *tally = &flame->tallies.items[i];
-        uint32_t node = tally->node, function = FLOW_NONE;
+        uint32_t node = tally->node, function = FLOW_NONE, line = FLOW_NONE;
         while (flame->numbers[node] == FLOW_NONE)
             node = flame->nodes.items[node].parent;
-        if (tally->stack && tally->process != FLOW_NONE)
+        if (tally->stack && tally->process != FLOW_NONE) {
             function = flow_stack_function(flame->flow, tally->process, tally->stack);
+            line = flow_stack_line(flame->flow, tally->process, tally->stack);
+        }
         places[i] = (struct chain_place){.node = flame->numbers[node],
-                                         .function = function < PAGE_FUNCTIONS ? function : FLOW_NONE};
+                                         .function = function < PAGE_FUNCTIONS ? function : FLOW_NONE,
+                                         .line = line < PAGE_CODE_LINES ? line : FLOW_NONE};
     }
     return places;
 }

@@ -7,8 +7,43 @@ static void visit(void *context, const struct flow_access *access)
     struct gather *gather = context;
     series_note(gather->series, access);
     latencies_note(gather->latencies, access);
-    chains_note(gather->chains, flame_note(gather->flame, access), access);
     gather->has_physical |= access->physical != 0;
+}
+
+struct chains_pass {
+    struct flame *flame;
+    struct chains *chains;
+    struct stalls *stalls;
+    const struct findings *findings;
+};
+
+static void visit_chain(void *context, const struct flow_access *access)
+{
+    struct chains_pass *pass = context;
+    uint32_t chain = flame_note(pass->flame, access);
+    chains_note(pass->chains, chain, access);
+    stalls_note(pass->stalls, access, chain);
+}
+
+static void visit_stall(void *context, const struct stall *stall)
+{
+    struct chains_pass *pass = context;
+    double share = stall->remote / pass->findings->facts->time_weight;
+    if (share <= 0)
+        return;
+    share = findings_stall(pass->findings, stall->object, share);
+    flame_note_stall(pass->flame, stall->tag, share);
+    chains_note_stall(pass->chains, stall, share);
+}
+
+int gather_chains(struct gather *gather, const struct parts *parts, struct error *err)
+{
+    struct chains_pass pass = {.flame = gather->flame, .chains = gather->chains, .findings = parts->findings};
+    pass.stalls = stalls_new(parts->facts, visit_stall, &pass);
+    int failed = flow_each_access(parts->flow, visit_chain, &pass, err);
+    stalls_end(pass.stalls);
+    stalls_free(pass.stalls);
+    return failed;
 }
 
 int gather_maps(struct gather *gather, uint64_t max_cells, struct error *err)

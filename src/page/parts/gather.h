@@ -1,6 +1,6 @@
-/* page/parts/gather.h - what is made of the accesses themselves: collectors that share one pass, and memory maps. Private to src/page.
+/* page/parts/gather.h - what is made of the accesses themselves: collectors that share a pass, and memory maps. Private to src/page.
  *
- * Findings need several passes of their own and take longer than all this, so it is done in a thread of its own meanwhile. */
+ * Findings need several passes of their own and take longer than most of this, so it is done in a thread of its own meanwhile. */
 #pragma once
 
 #include "analysis/memory_map/phases.h"
@@ -29,6 +29,9 @@ struct gather {
 /* `parts`: with its objects and sites chosen. */
 void gather_begin(struct gather *gather, const struct parts *parts);
 int gather_wait(struct gather *gather, struct error *err);
+
+/* What needs facts and findings: the flame graph and its call chains. In the caller's own thread, also while the other one runs. */
+int gather_chains(struct gather *gather, const struct parts *parts, struct error *err);
 
 /* How many cells the maps have; the maps again with fewer. Not while it runs. */
 size_t gather_cells(const struct gather *gather);

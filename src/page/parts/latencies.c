@@ -87,10 +87,7 @@ void latencies_put(const struct latencies *latencies, struct json *json)
         double part;
     } quantiles[] = {{"p50", 0.5}, {"p95", 0.95}, {"p99", 0.99}};
     for (unsigned i = 0; i < 3; i++) {
-        if (all.number)
-            json_number(json, quantiles[i].key, latency_quantile(&all, quantiles[i].part));
-        else
-            json_null(json, quantiles[i].key);
+        json_number_if(json, quantiles[i].key, all.number, latency_quantile(&all, quantiles[i].part));
     }
     json_end(json);
 }

@@ -54,6 +54,7 @@ static void put_cells(const struct memory_map *map, const char *prefix, struct c
     put_field(container, prefix, "cell.slice", COLUMN_U16, uint16_t, &map->cells, struct memory_cell, item->slice);
     put_field(container, prefix, "cell.thread", COLUMN_U16, uint16_t, &map->cells, struct memory_cell,
               parts_thread(item->thread));
+    put_field(container, prefix, "cell.samples", COLUMN_U32, uint32_t, &map->cells, struct memory_cell, item->accesses);
     put_field(container, prefix, "cell.reads", COLUMN_U32, uint32_t, &map->cells, struct memory_cell, item->reads);
     put_field(container, prefix, "cell.writes", COLUMN_U32, uint32_t, &map->cells, struct memory_cell, item->writes);
     put_field(container, prefix, "cell.remote", COLUMN_U32, uint32_t, &map->cells, struct memory_cell, item->remote);
@@ -123,7 +124,7 @@ static void put_aggregation(const struct aggregation *aggregation, const char *v
         json_real(json, "loss", partition->loss, 6);
         json_number(json, "first_block", partition->first_block);
         json_number(json, "blocks", partition->blocks);
-        json_bool(json, "left_out", partition->left_out);
+        json_bool(json, "skipped", partition->skipped);
         json_end(json);
     }
     json_end(json);

@@ -1,8 +1,9 @@
 /* page/parts/parts.h - the parts of a run's container and what they share. Private to src/page.
  *
- * Collectors see every access once, in one pass that they share (page.c); then each puts its own columns or tables. */
+ * Collectors see every access once, in one of two passes (gather.c); then each puts its own columns or tables. */
 #pragma once
 
+#include "analysis/facts/stalls.h"
 #include "analysis/findings/findings.h"
 #include "page/container.h"
 #include "page/parts/frame_table.h"
@@ -20,6 +21,7 @@ struct parts {
     struct rank objects, sites;
     struct traffic *traffic; /* bytes from memory, where they were recorded, or NULL */
     struct frames *frames;
+    struct type_uses *types;
 };
 
 /* A thread's number in 16 bits. */
@@ -43,20 +45,22 @@ void latencies_note(struct latencies *latencies, const struct flow_access *acces
 void latencies_put(const struct latencies *latencies, struct json *json); /* "latency" */
 void latencies_free(struct latencies *latencies);
 
-/* flame.c: remote latency by call chain */
+/* flame.c: stall time of remote accesses by call chain */
 struct flame;
 struct flame *flame_new(const struct flow *flow);
 uint32_t flame_note(struct flame *flame, const struct flow_access *access); /* the number of its call chain */
+void flame_note_stall(struct flame *flame, uint32_t chain, double share);   /* of run time */
 void flame_put(struct flame *flame, struct frames *frames, struct container *container); /* f.* */
 void flame_free(struct flame *flame);
 
 /* chains.c: functions and flame graph by time, thread and object. Places of the call chains are of the flame graph. */
 struct chains;
 struct chain_place {
-    uint32_t node, function; /* in f.* and in the table of functions; function: FLOW_NONE for none */
+    uint32_t node, function, line; /* in f.*, in the tables of functions and lines; or FLOW_NONE for the latter */
 };
 struct chains *chains_new(const struct parts *parts);
 void chains_note(struct chains *chains, uint32_t chain, const struct flow_access *access);
+void chains_note_stall(struct chains *chains, const struct stall *stall, double share); /* its tag: the chain */
 void chains_put(struct chains *chains, const struct chain_place *places, struct container *container); /* c.* */
 void chains_free(struct chains *chains);
 struct chain_place *flame_places(const struct flame *flame); /* after flame_put; by chain; the caller frees */
@@ -64,7 +68,7 @@ struct chain_place *flame_places(const struct flame *flame); /* after flame_put;
 /* run_facts.c: "run", "totals", "nodes", "distances", "matrix", "matrix_bytes_s" */
 void run_put(const struct parts *parts, struct json *json);
 
-/* tables.c: "processes", "threads", "functions" */
+/* tables.c: "processes", "threads", "functions", "lines" */
 void tables_put(const struct parts *parts, struct json *json);
 
 /* things.c: "objects", "sites". `map`: where objects are, or NULL */
@@ -72,8 +76,17 @@ struct memory_map;
 void things_put(const struct parts *parts, const struct series *series, const struct memory_map *map,
                 struct json *json);
 
+/* types_put.c: "types". The type of an object's items: its "id" there, or FLOW_NONE */
+int types_begin(struct parts *parts, struct error *err);
+void types_end(struct parts *parts);
+uint32_t types_of(const struct parts *parts, uint32_t object);
+void types_put(const struct parts *parts, struct json *json);
+
 /* verdicts.c: "verdict", "findings" */
 void verdicts_put(const struct parts *parts, struct json *json);
+
+/* source_text.c: "sources": the source around the lines of the page, where it is at hand */
+void sources_put(const struct parts *parts, struct json *json);
 
 /* lines.c: l.* */
 void lines_put(const struct parts *parts, struct container *container);

@@ -10,10 +10,7 @@ static inline double put_seconds(const struct flow *flow, uint64_t time)
 
 static inline void put_time(struct json *json, const char *key, const struct flow *flow, uint64_t time)
 {
-    if (time == UINT64_MAX)
-        json_null(json, key);
-    else
-        json_real(json, key, put_seconds(flow, time), 6);
+    json_real_if(json, key, time != UINT64_MAX, put_seconds(flow, time), 6);
 }
 
 /* FLOW_NONE is -1. */

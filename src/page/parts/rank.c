@@ -1,6 +1,7 @@
 #include "page/parts/rank.h"
 
 #include "base/array.h"
+#include "base/order.h"
 
 #include <string.h>
 
@@ -9,20 +10,14 @@ struct weighed {
     uint32_t index;
 };
 
-static int by_samples(const void *left, const void *right)
-{
-    const struct weighed *a = left, *b = right;
-    if (a->samples != b->samples)
-        return a->samples > b->samples ? -1 : 1;
-    return a->index < b->index ? -1 : a->index > b->index;
-}
+ORDER_BY(by_samples, struct weighed, ORDER(b->samples, a->samples) ?: ORDER(a->index, b->index))
 
 static void rank_make(struct rank *rank, struct weighed *all, size_t count, size_t numbers, uint32_t most)
 {
     if (count > 1)
         qsort(all, count, sizeof *all, by_samples);
     rank->count = count < most ? (uint32_t)count : most;
-    rank->left_out = (uint32_t)count - rank->count;
+    rank->skipped = (uint32_t)count - rank->count;
     rank->items = mem_alloc((rank->count + 1ul) * sizeof *rank->items);
     rank->of_count = (uint32_t)numbers;
     rank->of = mem_alloc((numbers + 1) * sizeof *rank->of);

@@ -54,10 +54,7 @@ static void put_run(const struct parts *parts, struct json *json)
     json_number(json, "burst", whole.burst);
     json_text(json, "latency_unit", accesses_unit(flow));
     json_real(json, "duration_s", whole.duration, 6);
-    if (whole.has_exit_status)
-        json_integer(json, "exit_status", whole.exit_status);
-    else
-        json_null(json, "exit_status");
+    json_integer_if(json, "exit_status", whole.has_exit_status, whole.exit_status);
     json_bool(json, "simulated", topology->simulated);
     json_text(json, "topology", topology->simulated ? topology->spec : NULL);
     json_text(json, "homes", topology->simulated ? whole_homes(topology) : session_value(flow, "homes"));

@@ -3,6 +3,7 @@
  * Accesses come in bursts of one thread that mostly stay in one object: the last row is looked at first. */
 #include "base/array.h"
 #include "base/map64.h"
+#include "base/order.h"
 #include "page/parts/parts.h"
 
 enum { HOME_UNKNOWN = 255 };
@@ -11,8 +12,8 @@ struct series_row {
     uint32_t object;
     uint16_t slice, thread;
     uint8_t home;
-    uint32_t reads, writes, remote, timed;
-    float latency; /* their sum */
+    uint32_t samples, reads, writes, remote, timed; /* an atomic update is one sample that reads and writes */
+    float latency;                                  /* their sum */
 };
 
 struct series {
@@ -63,6 +64,7 @@ void series_note(struct series *series, const struct flow_access *access)
         series->last_row = *place;
     }
     struct series_row *row = &series->rows.items[series->last_row];
+    row->samples++;
     row->reads += (access->flags & SAMPLE_READ) != 0;
     row->writes += access->write;
     row->remote += access->remote;
@@ -75,17 +77,9 @@ uint64_t *series_homes(const struct series *series, uint32_t object)
     return series->homes + (size_t)object * series->nodes;
 }
 
-static int in_order(const void *left, const void *right)
-{
-    const struct series_row *a = left, *b = right;
-    if (a->object != b->object)
-        return a->object < b->object ? -1 : 1;
-    if (a->slice != b->slice)
-        return a->slice < b->slice ? -1 : 1;
-    if (a->thread != b->thread)
-        return a->thread < b->thread ? -1 : 1;
-    return a->home < b->home ? -1 : a->home > b->home;
-}
+ORDER_BY(in_order, struct series_row,
+         ORDER(a->object, b->object) ?: ORDER(a->slice, b->slice) ?: ORDER(a->thread, b->thread)
+         ?: ORDER(a->home, b->home))
 
 /* Whole objects only, while there is room. */
 static size_t fitting(const struct series *series, uint32_t *objects)
@@ -108,6 +102,7 @@ void series_put(struct series *series, struct container *container)
         {"s.slice", COLUMN_U16, offsetof(struct series_row, slice)},
         {"s.thread", COLUMN_U16, offsetof(struct series_row, thread)},
         {"s.home", COLUMN_U8, offsetof(struct series_row, home)},
+        {"s.samples", COLUMN_U32, offsetof(struct series_row, samples)},
         {"s.reads", COLUMN_U32, offsetof(struct series_row, reads)},
         {"s.writes", COLUMN_U32, offsetof(struct series_row, writes)},
         {"s.remote", COLUMN_U32, offsetof(struct series_row, remote)},

@@ -1,4 +1,4 @@
-/* page/parts/tables.c - processes, threads and functions. Processes and threads keep the flow's numbers: cells name them. */
+/* page/parts/tables.c - processes, threads, functions and lines. Processes and threads keep the flow's numbers: cells name them. */
 #include "page/parts/parts.h"
 #include "page/parts/put.h"
 
@@ -42,7 +42,22 @@ static void put_functions(const struct parts *parts, struct json *json)
         row_put(json, &list, &rows, &row);
     }
     json_end(json);
-    json_number(json, "functions_left_out", count > PAGE_FUNCTIONS ? count - PAGE_FUNCTIONS : 0);
+    json_number(json, "functions_skipped", count > PAGE_FUNCTIONS ? count - PAGE_FUNCTIONS : 0);
+}
+
+static void put_lines(const struct parts *parts, struct json *json)
+{
+    const struct flow *flow = parts->flow;
+    const struct rows rows = {.table = VIEW_LINES, .flow = flow, .traffic = parts->traffic};
+    const struct column_list list = columns_page(VIEW_LINES, none);
+    size_t count = flow_line_count(flow);
+    json_array(json, "lines");
+    for (uint32_t i = 0; i < count && i < PAGE_CODE_LINES; i++) {
+        const struct row row = rows_line(flow, i);
+        row_put(json, &list, &rows, &row);
+    }
+    json_end(json);
+    json_number(json, "lines_skipped", count > PAGE_CODE_LINES ? count - PAGE_CODE_LINES : 0);
 }
 
 void tables_put(const struct parts *parts, struct json *json)
@@ -50,4 +65,5 @@ void tables_put(const struct parts *parts, struct json *json)
     put_processes(parts->flow, json);
     put_threads(parts, json);
     put_functions(parts, json);
+    put_lines(parts, json);
 }

@@ -76,8 +76,13 @@ static struct value get_label(const struct rows *rows, const struct row *row)
 
 static struct value get_stack(const struct rows *rows, const struct row *row)
 {
+    struct frames *frames = things_of(rows)->parts->frames;
     const struct flow_site *site = row->site != FLOW_NONE ? flow_site(rows->flow, row->site) : NULL;
-    return index_value(site ? frames_add_stack(things_of(rows)->parts->frames, site->process, site->stack) : FLOW_NONE);
+    const struct flow_object *object =
+        site && rows->table == VIEW_OBJECTS ? flow_object(rows->flow, row->object) : NULL;
+    return index_value(object ? frames_add_stack(frames, object->stack_process, object->stack)
+                       : site ? frames_add_stack(frames, site->process, site->stack)
+                              : FLOW_NONE);
 }
 
 static struct value get_leaf_first(const struct rows *rows, const struct row *row)
@@ -91,11 +96,17 @@ static struct value get_leaf_count(const struct rows *rows, const struct row *ro
     return (struct value){.type = VALUE_COUNT, .number = leaves.count};
 }
 
+static struct value get_type(const struct rows *rows, const struct row *row)
+{
+    return index_value(types_of(things_of(rows)->parts, row->object));
+}
+
 static const struct column own_columns[] = {
     {NULL, PAGE("id", 1), SITE("id", 1), .get = get_id},
     {NULL, PAGE("label", 5), SITE("label", 2), .get = get_label},
     {NULL, PAGE("site", 6), .get = get_site},
     {NULL, PAGE("stack", 17), SITE("stack", 15), .get = get_stack},
+    {NULL, PAGE("type", 17), .get = get_type},
     {NULL, PAGE("leaf_first", 18), .get = get_leaf_first},
     {NULL, PAGE("leaf_count", 19), .get = get_leaf_count},
     {0},
@@ -115,21 +126,18 @@ void things_put(const struct parts *parts, const struct series *series, const st
     for (uint32_t i = 0; i < parts->objects.count; i++) {
         struct row row = rows_object(parts->flow, parts->objects.items[i]);
         row.homes = series_homes(series, i);
-        rows_variable(&things.rows, &row);
         row_put(json, &list, &things.rows, &row);
     }
     json_end(json);
-    json_number(json, "objects_left_out", parts->objects.left_out);
+    json_number(json, "objects_skipped", parts->objects.skipped);
     things.rows.table = VIEW_SITES;
     list = columns_page(VIEW_SITES, more);
     json_array(json, "sites");
     for (uint32_t i = 0; i < parts->sites.count; i++) {
         struct row row = rows_site(parts->flow, parts->sites.items[i], FLOW_NONE);
-        rows_variable(&things.rows, &row);
         row_put(json, &list, &things.rows, &row);
     }
     json_end(json);
-    json_number(json, "sites_left_out", parts->sites.left_out);
-    rows_variables_free(&things.rows);
+    json_number(json, "sites_skipped", parts->sites.skipped);
     strtab_free(things.labels);
 }

@@ -89,6 +89,7 @@ void verdicts_put(const struct parts *parts, struct json *json)
     json_bool(json, "numa_bound", findings->numa_bound);
     json_bool(json, "decided", findings->decided && (findings->numa_bound || findings->matters == MATTERS_NOT));
     json_text(json, "text", findings->verdict);
+    json_text(json, "lines", findings->verdict_lines ? findings->verdict_lines : findings->verdict);
     json_real(json, "remote_time_share", findings->remote_time_share, 6);
     json_real(json, "remote_time_bound", findings->remote_time_bound, 6);
     json_end(json);

@@ -3,30 +3,23 @@
 
 #include "base/json.h"
 
+#include <math.h>
+
 static void put_rule(struct json *json, const struct check_rule *rule)
 {
     bool limited = rule->kind == CHECK_MAX_REMOTE || rule->kind == CHECK_MAX_COST;
     json_object(json, NULL);
     json_text(json, "rule", check_kind_name(rule->kind));
-    if (limited)
-        json_real(json, "limit", rule->limit, 6);
-    else
-        json_null(json, "limit");
+    json_real(json, "limit", limited ? rule->limit : NAN, 6);
     json_text(json, "outcome", check_outcome_name(rule->outcome));
     json_text(json, "text", rule->text);
     static const char *const names[] = {"value", "low", "high"};
     const double values[] = {rule->value, rule->low, rule->high};
     for (unsigned i = 0; i < 3; i++) {
-        if (rule->measured)
-            json_real(json, names[i], values[i], 6);
-        else
-            json_null(json, names[i]);
+        json_real(json, names[i], rule->measured ? values[i] : NAN, 6);
     }
     json_number(json, "bursts", rule->bursts);
-    if (rule->needed)
-        json_number(json, "needed", rule->needed);
-    else
-        json_null(json, "needed");
+    json_number_if(json, "needed", rule->needed, rule->needed);
     json_end(json);
 }
 
@@ -37,10 +30,7 @@ static void put_finding(struct json *json, const struct check_finding *item)
     json_text(json, "pattern", pattern_name(finding->pattern));
     json_text(json, "name", finding->name);
     json_text(json, "file", finding->file && *finding->file ? finding->file : NULL);
-    if (finding->line)
-        json_number(json, "line", finding->line);
-    else
-        json_null(json, "line");
+    json_number_if(json, "line", finding->line, finding->line);
     json_bool(json, "fails", item->fails);
     json_text(json, "fate", item->compared ? finding_fate_name(item->fate) : NULL);
     json_text(json, "why", item->compared ? item->why : NULL);

@@ -1,5 +1,5 @@
 /* view/check/check_sarif.c - SARIF 2.1.0 (OASIS), as code-review tools and editors show it: each finding at the line that allocates
- * the object. Rules of SARIF are patterns of findings and the limits of the command; what cannot be decided is a notification. */
+ * the object. Rules of SARIF are patterns of findings and the rules of the command about the whole run; what cannot be decided is a notification. */
 #include "view/check/check_view.h"
 
 #include "base/json.h"
@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static const enum check_kind limits[] = {CHECK_MAX_REMOTE, CHECK_MAX_COST};
+static const enum check_kind LAST_OF_RUN = CHECK_NOT_SLOWED; /* of the rules about the whole run, which come first */
 
 /* A plain text message: "[text](target)" in it would be a link (section 3.11.6), and names are the program's. */
 static void put_message(struct json *json, const char *key, const char *text)
@@ -53,9 +53,9 @@ static void put_driver(struct json *json)
         put_rule(json, pattern_name((enum pattern)pattern), pattern_text((enum pattern)pattern), help, "warning");
         free(help);
     }
-    for (unsigned i = 0; i < sizeof limits / sizeof *limits; i++)
-        put_rule(json, check_kind_name(limits[i]), check_kind_text(limits[i]),
-                 "A limit that was given to 'numalens check'; docs/compare.md explains how it is judged.", "error");
+    for (unsigned kind = 0; kind <= (unsigned)LAST_OF_RUN; kind++)
+        put_rule(json, check_kind_name((enum check_kind)kind), check_kind_text((enum check_kind)kind),
+                 "A rule that was given to 'numalens check'; docs/compare.md explains how it is judged.", "error");
     json_end(json);
     json_end(json);
     json_end(json);
@@ -139,8 +139,8 @@ static void put_finding(struct json *json, const struct check_shown *shown, cons
     json_end(json);
 }
 
-/* A limit that is exceeded is shown where the worst finding with a line is. */
-static void put_limit(struct json *json, const struct check_shown *shown, const struct check_rule *rule)
+/* A rule about the whole run that fails is shown where the worst finding with a line is. */
+static void put_whole_run(struct json *json, const struct check_shown *shown, const struct check_rule *rule)
 {
     const struct finding *worst = NULL;
     array_each (&shown->check->findings, const struct check_finding, item)
@@ -149,7 +149,7 @@ static void put_limit(struct json *json, const struct check_shown *shown, const 
     char *text = mem_format("%s: %s.", rule->title, rule->text);
     json_object(json, NULL);
     json_text(json, "ruleId", check_kind_name(rule->kind));
-    json_number(json, "ruleIndex", PATTERNS + (rule->kind == CHECK_MAX_COST));
+    json_number(json, "ruleIndex", PATTERNS + rule->kind);
     json_text(json, "level", "error");
     put_message(json, "message", text);
     put_location(json, shown, worst);
@@ -191,8 +191,8 @@ int check_sarif(const struct check_shown *shown, FILE *out, struct error *err)
     put_invocation(json, shown);
     json_array(json, "results");
     array_each (&shown->check->rules, const struct check_rule, rule)
-        if (rule->outcome == CHECK_FAILS && (rule->kind == CHECK_MAX_REMOTE || rule->kind == CHECK_MAX_COST))
-            put_limit(json, shown, rule);
+        if (rule->outcome == CHECK_FAILS && rule->kind <= LAST_OF_RUN)
+            put_whole_run(json, shown, rule);
     array_each (&shown->check->findings, const struct check_finding, finding)
         put_finding(json, shown, finding);
     json_end(json);

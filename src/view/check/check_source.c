@@ -55,7 +55,7 @@ static char *whole(const char *folder, const char *file)
     return NULL;
 }
 
-/* As analysis/names/sources.c looks for it. NULL when it is not there. */
+/* As flow/names/sources.c looks for it. NULL when it is not there. */
 static char *find(const char *file, const char *module)
 {
     char *folder = mem_strdup(module), *found = NULL;

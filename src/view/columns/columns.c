@@ -5,13 +5,17 @@
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "a narrow member is the low bytes of a wide one");
 
 /* Of each table, in JSON's order. */
-static const struct column *const described[VIEW_GROUPS + 1][5] = {
+static const struct column *const described[VIEW_ALL][5] = {
     [VIEW_OBJECTS] = {object_columns, life_columns, totals_columns, object_more_columns},
     [VIEW_SITES] = {object_columns, life_columns, totals_columns, object_more_columns},
     [VIEW_THREADS] = {thread_columns, totals_columns, life_columns, thread_more_columns},
     [VIEW_FUNCTIONS] = {function_columns, totals_columns},
+    [VIEW_LINES] = {line_columns, totals_columns, line_more_columns},
+    [VIEW_TYPES] = {type_columns, totals_columns, field_more_columns},
     [VIEW_PROCESSES] = {process_columns, totals_columns, life_columns, process_more_columns},
     [VIEW_GROUPS] = {group_columns, totals_columns},
+    [VIEW_SOURCE] = {source_columns, totals_columns, source_more_columns},
+    [VIEW_FIELDS] = {field_columns, totals_columns, field_more_columns},
 };
 
 const struct column *const *columns_of(enum view_table table)
@@ -32,7 +36,9 @@ static unsigned text_place(const struct column *column, enum view_table table)
 {
     if (!column->text.heading || (column->tables && !(column->tables & 1u << table)))
         return 0;
-    return column->text.align == TABLE_FLEX ? NAME_LAST : column->text.at ? column->text.at : LAST;
+    return column->text.align == TABLE_FLEX || column->text.align == TABLE_SOURCE ? NAME_LAST
+           : column->text.at                                                      ? column->text.at
+                                                                                  : LAST;
 }
 
 static unsigned page_place(const struct column *column, enum view_table table)

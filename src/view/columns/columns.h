@@ -46,6 +46,7 @@ enum column_base { BASE_ROW, BASE_OBJECT, BASE_SITE, BASE_THREAD, BASE_PROCESS, 
 enum column_flags {
     COLUMN_NODES = 1, /* in text only where there are several nodes */
     COLUMN_HOT = 2,   /* stands out where most of a row is remote */
+    COLUMN_BARE = 4,  /* also of rows without figures */
 };
 
 struct column {
@@ -58,8 +59,9 @@ struct column {
         const char *heading;
         uint8_t at, align; /* align: enum table_align */
     } text;
-    uint8_t tables, flags; /* tables: a bit for each in whose text it is; 0: in all */
-    uint8_t fact;          /* not 0: it is the fact before that of enum fact_index */
+    uint16_t tables; /* a bit for each in whose text it is; 0: in all */
+    uint8_t flags;
+    uint8_t fact; /* not 0: it is the fact before that of enum fact_index */
     uint8_t type, base, width;
     uint16_t offset, of, all; /* of: what it is a part of, a member beside it; all: likewise, of struct rows */
     /* Where they are not NULL: instead of a member; instead of the value in text; and in JSON. */
@@ -75,9 +77,12 @@ struct column {
 #define FIGURE(title, place)       HEADING(title, place, TABLE_RIGHT | TABLE_OPTIONAL)
 #define WORDS(title, place)        HEADING(title, place, TABLE_LEFT | TABLE_OPTIONAL)
 #define NAME(title)                HEADING(title, 0, TABLE_FLEX)
+#define SOURCE(title)              HEADING(title, 0, TABLE_SOURCE)
 #define ONLY(table)                .tables = 1u << VIEW_##table
 #define PROGRAMS                   .tables = 1u << VIEW_PROCESSES | 1u << VIEW_GROUPS
-#define OTHERS                     .tables = 0xff & ~(1u << VIEW_PROCESSES | 1u << VIEW_GROUPS)
+#define OTHER_TABLES               (0xffff & ~(1u << VIEW_PROCESSES | 1u << VIEW_GROUPS))
+#define OTHERS                     .tables = OTHER_TABLES
+#define NO_SOURCE                  .tables = 0xffff & ~(1u << VIEW_SOURCE)
 #define MEMBER(kind, from, structure, member)                                                                          \
     .type = VALUE_##kind, .base = from, .width = sizeof(((structure *)NULL)->member),                                  \
     .offset = offsetof(structure, member)
@@ -90,11 +95,15 @@ struct column {
 #define RATIO(kind, member, whole) OF_ROW(kind, totals.member), .of = offsetof(struct row, totals.whole)
 #define OF_ALL(kind, member)       OF_ROW(kind, totals.member), .all = offsetof(struct rows, member)
 
-/* The descriptions: object_columns.c, process_columns.c, row_columns.c. One ends with a column without any name. */
+/* The descriptions: object_columns.c, process_columns.c, row_columns.c, code_columns.c. One ends with a column without any name. */
 extern const struct column object_columns[], object_more_columns[], facts_columns[];
 extern const struct column thread_columns[], thread_more_columns[], function_columns[];
+extern const struct column line_columns[], line_more_columns[], source_columns[], source_more_columns[];
+extern const struct column type_columns[], field_columns[], field_more_columns[];
 extern const struct column process_columns[], process_more_columns[], group_columns[];
 extern const struct column totals_columns[], life_columns[];
+void row_users_cell(struct table *table, const struct rows *rows, const struct row *row); /* who uses it most */
+void row_users_put(struct json *json, const struct rows *rows, const struct row *row);
 struct value row_homes(const struct rows *rows, const struct row *row); /* by home node */
 
 /* Those of a table one after the other, up to a NULL; whether a description ends. */

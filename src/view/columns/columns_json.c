@@ -19,10 +19,7 @@ static void put_nodes(struct json *json, const char *key, const struct topology 
 
 static void put_number(struct json *json, const char *key, uint64_t number, bool known)
 {
-    if (known)
-        json_number(json, key, number);
-    else
-        json_null(json, key);
+    json_number_if(json, key, known, number);
 }
 
 static double seconds_of(const struct flow *flow, uint64_t time)
@@ -81,6 +78,8 @@ void value_put(struct json *json, const char *key, const struct value *value, co
 void columns_put(struct json *json, const struct column *columns, const struct rows *rows, const struct row *row)
 {
     for (const struct column *column = columns; !column_is_end(column); column++) {
+        if (row->is_bare && !(column->flags & COLUMN_BARE))
+            continue;
         if (column->put) {
             column->put(json, rows, row);
         } else if (column->json) {

@@ -75,12 +75,14 @@ static void put_cell(struct table *table, const struct column *column, const str
     struct value value = {0};
     if (!(column->flags & COLUMN_NODES) || flow_topology(rows->flow)->node_count > 1)
         value = column_value(column, rows, row);
-    if (column->cell)
+    if (row->is_bare && !(column->flags & COLUMN_BARE))
+        table_cell(table, "%s", "");
+    else if (column->cell)
         column->cell(table, rows, row);
     else
         put_value(table, rows->flow, &value);
-    if (column->flags & COLUMN_HOT && value.type != VALUE_ABSENT && totals->remote * 2 > totals->home_known &&
-        totals->samples * 100 > rows->samples)
+    if (column->flags & COLUMN_HOT && !row->is_bare && value.type != VALUE_ABSENT &&
+        totals->remote * 2 > totals->home_known && totals->samples * 100 > rows->samples)
         table_hot(table);
 }
 

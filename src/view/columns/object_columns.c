@@ -1,6 +1,7 @@
 /* view/columns/object_columns.c - the columns of objects and allocation sites, and of their facts (docs/patterns.md). */
 #include "view/columns/columns.h"
 #include "view/report/object_facts.h"
+#include "view/report/report.h"
 
 static struct value word(const char *text)
 {
@@ -31,7 +32,7 @@ static void name_cell(struct table *table, const struct rows *rows, const struct
 }
 
 /* "worker 3 +7": who uses it most, and how many others do. */
-static void users_cell(struct table *table, const struct rows *rows, const struct row *row)
+void row_users_cell(struct table *table, const struct rows *rows, const struct row *row)
 {
     const struct flow_thread *most = row->threads.count ? flow_thread(rows->flow, row->threads.items[0].thread) : NULL;
     char others[24] = "", name[24] = "";
@@ -44,7 +45,7 @@ static void users_cell(struct table *table, const struct rows *rows, const struc
     table_cell(table, "%s%s", name, others);
 }
 
-static void put_users(struct json *json, const struct rows *rows, const struct row *row)
+void row_users_put(struct json *json, const struct rows *rows, const struct row *row)
 {
     json_array(json, "threads");
     array_each (&row->threads, const struct row_thread, used) {
@@ -75,15 +76,41 @@ static void put_stacks(struct json *json, const struct rows *rows, const struct 
         const struct flow_thread *owner = flow_thread(rows->flow, stack->alloc_thread);
         json_object(json, NULL);
         json_number(json, "id", each->object);
-        if (owner)
-            json_number(json, "tid", owner->tid);
-        else
-            json_null(json, "tid");
+        json_number_if(json, "tid", owner, owner->tid);
         json_text(json, "name", owner ? owner->name : NULL);
         json_number(json, "size", stack->size);
         json_number(json, "samples", each->samples);
         json_number_if(json, "remote", flow_has_homes(rows->flow), each->remote);
         json_number(json, "by_others", each->by_others);
+        json_end(json);
+    }
+    json_end(json);
+}
+
+static void put_accessed_at(struct json *json, const struct rows *rows, const struct row *row)
+{
+    (void)row;
+    if (rows->accessed_at)
+        rows_json_array(json, rows->accessed_at, "accessed_at");
+}
+
+/* The call chain, innermost first. */
+static void put_allocated_at(struct json *json, const struct rows *rows, const struct row *row)
+{
+    enum { MOST = 64 };
+    struct symbol_frame frames[MOST];
+    const struct flow_object *object =
+        rows->one_object && row->site != FLOW_NONE ? flow_object(rows->flow, row->object) : NULL;
+    if (!object || object->stack == 0)
+        return;
+    size_t count = flow_stack_frames(rows->flow, object->stack_process, object->stack, frames, MOST);
+    json_array(json, "allocated_at");
+    for (size_t i = 0; i < count; i++) {
+        json_object(json, NULL);
+        json_text(json, "function", *frames[i].function ? frames[i].function : NULL);
+        json_text(json, "file", frames[i].line ? frames[i].file : NULL);
+        json_number_if(json, "line", frames[i].line != 0, frames[i].line);
+        json_bool(json, "inlined", frames[i].inlined);
         json_end(json);
     }
     json_end(json);
@@ -105,6 +132,7 @@ const struct column object_columns[] = {
     {"name", PAGE("name", 4), NAME("object"), ONLY(OBJECTS), .cell = name_cell, OF_ROW(TEXT, name)},
     {NULL, NAME("allocated at"), ONLY(SITES), .cell = name_cell, OF_ROW(TEXT, name)},
     {"variable", OF_ROW(TEXT_OR_NULL, variable)},
+    {"type", OF_ROW(TEXT_OR_NULL, type)},
     {"blocks_of", OF_ROW(TEXT_OR_ABSENT, blocks_of)},
     {"site", OF_ROW(TEXT, label)},
     {NULL, SITE("function", 3), OF_SITE(TEXT, function)},
@@ -128,10 +156,12 @@ const struct column object_columns[] = {
 
 const struct column object_more_columns[] = {
     {"latency_p95", FIGURE("95% in", 16), .get = get_p95},
-    {"threads", WORDS("used by", 34), .cell = users_cell, .put = put_users},
+    {"threads", WORDS("used by", 34), .cell = row_users_cell, .put = row_users_put},
     {"homes", PAGE("homes", 20), .get = row_homes},
     {"facts", .put = put_facts},
     {"stacks", .put = put_stacks},
+    {"accessed_at", .put = put_accessed_at},
+    {"allocated_at", .put = put_allocated_at},
     {0},
 };
 

@@ -1,4 +1,4 @@
-/* view/columns/row_columns.c - the columns that rows of several tables have; those of threads and functions. */
+/* view/columns/row_columns.c - the columns that rows of several tables have; those of threads. */
 #include "analysis/traffic/traffic.h"
 #include "view/columns/columns.h"
 
@@ -53,7 +53,8 @@ const struct column totals_columns[] = {
     {"writes", FIGURE("writes", 5), OTHERS, .get = get_writes},
     {NULL, PAGE("reads", 32), SITE("reads", 32), OF_ROW(COUNT, totals.reads)},
     {NULL, PAGE("writes", 33), SITE("writes", 33), OF_ROW(COUNT, totals.writes)},
-    {"remote", FIGURE("of remote", 4), OTHERS, .flags = COLUMN_NODES, .get = get_remote},
+    {"remote", FIGURE("of remote", 4), .tables = OTHER_TABLES & ~(1u << VIEW_SOURCE), .flags = COLUMN_NODES,
+     .get = get_remote},
     {NULL, PAGE("remote", 34), SITE("remote", 34), OF_ROW(COUNT, totals.remote)},
     {"remote_share", HEADING("remote", 3, TABLE_RIGHT), OTHERS, .flags = COLUMN_NODES | COLUMN_HOT,
      RATIO(SHARE, remote, home_known)},
@@ -61,7 +62,8 @@ const struct column totals_columns[] = {
     {"latency_mean", HEADING("latency", 6, TABLE_RIGHT), OTHERS, RATIO(MEAN, latency_sum, latency_count)},
     {NULL, HEADING("remote", 3, TABLE_RIGHT), PROGRAMS, .flags = COLUMN_NODES, RATIO(SHARE, remote, home_known)},
     {NULL, FIGURE("latency", 6), PROGRAMS, RATIO(MEAN, latency_sum, latency_count)},
-    {"bytes_s", PAGE("bytes_s", 38), SITE("bytes_s", 38), FIGURE("GB/s", 7), .get = get_rate},
+    {"bytes_s", PAGE("bytes_s", 38), SITE("bytes_s", 38), FIGURE("GB/s", 7), NO_SOURCE, .get = get_rate},
+    {NULL, HEADING("GB/s", 7, TABLE_RIGHT), ONLY(SOURCE), .get = get_rate},
     {NULL, PAGE("home_known", 35), SITE("home_known", 35), OF_ROW(COUNT, totals.home_known)},
     {NULL, PAGE("latency_sum", 36), SITE("latency_sum", 36), OF_ROW(COUNT, totals.latency_sum)},
     {NULL, PAGE("latency_count", 37), SITE("latency_count", 37), OF_ROW(COUNT, totals.latency_count)},
@@ -97,24 +99,5 @@ const struct column thread_columns[] = {
 
 const struct column thread_more_columns[] = {
     {"nodes", PAGE("homes", 20), WORDS("memory on nodes", 23), .flags = COLUMN_NODES, .get = row_homes},
-    {0},
-};
-
-static void function_cell(struct table *table, const struct rows *rows, const struct row *row)
-{
-    (void)rows;
-    if (row->line)
-        table_cell(table, "%s (%s:%u)", row->name, base_name(row->file), row->line);
-    else
-        table_cell(table, "%s", row->name);
-}
-
-const struct column function_columns[] = {
-    {NULL, PAGE("id", 1), OF_ROW(INDEX, id)},
-    {"function", PAGE("function", 2), NAME("function, and its hottest line"), .cell = function_cell,
-     OF_ROW(TEXT, name)},
-    {"file", PAGE("file", 3), OF_ROW(TEXT_OR_NULL, file)},
-    {"line", PAGE("line", 4), OF_ROW(LINE, line)},
-    {"module", PAGE("module", 5), WORDS("module", 21), OF_ROW(TEXT, module)},
     {0},
 };

@@ -2,12 +2,11 @@
 #include "base/json.h"
 #include "view/compare/compare_rows.h"
 
+#include <math.h>
+
 static void put_ratio(struct json *json, const char *key, const struct ratio *ratio, int decimals)
 {
-    if (ratio && ratio->n > 0)
-        json_real(json, key, ratio_value(ratio), decimals);
-    else
-        json_null(json, key);
+    json_real(json, key, ratio && ratio->n > 0 ? ratio_value(ratio) : NAN, decimals);
 }
 
 static void put_side(struct json *json, const char *key, const struct profile *profile)
@@ -30,14 +29,8 @@ static void put_side(struct json *json, const char *key, const struct profile *p
         json_number(json, "latency_p95", latency_quantile(&profile->histogram, 0.95));
         json_number(json, "latency_p99", latency_quantile(&profile->histogram, 0.99));
     }
-    if (profile->duration_s > 0)
-        json_real(json, "duration_s", profile->duration_s, 6);
-    else
-        json_null(json, "duration_s");
-    if (profile->cpu_s > 0)
-        json_real(json, "cpu_s", profile->cpu_s, 6);
-    else
-        json_null(json, "cpu_s");
+    json_real(json, "duration_s", profile->duration_s > 0 ? profile->duration_s : NAN, 6);
+    json_real(json, "cpu_s", profile->cpu_s > 0 ? profile->cpu_s : NAN, 6);
     json_bool(json, "numa_bound", profile->numa_bound);
     json_end(json);
 }
@@ -51,20 +44,14 @@ static void put_entry(struct json *json, const char *key, const struct profile *
     }
     json_object(json, key);
     json_text(json, "file", *entry->file ? entry->file : NULL);
-    if (entry->line)
-        json_number(json, "line", entry->line);
-    else
-        json_null(json, "line");
+    json_number_if(json, "line", entry->line, entry->line);
     json_number(json, "samples", entry->samples);
     json_number(json, "writes", entry->writes);
     json_number_if(json, "remote", flow_totals_have_homes(&profile->totals), entry->remote);
     put_ratio(json, "share", &entry->share, 6);
     put_ratio(json, "remote_share", &entry->far, 6);
     put_ratio(json, "remote_of_all", &entry->of_all, 6);
-    if (entry->latency_count)
-        json_real(json, "latency_mean", entry->latency_mean, 2);
-    else
-        json_null(json, "latency_mean");
+    json_real(json, "latency_mean", entry->latency_count ? entry->latency_mean : NAN, 2);
     json_end(json);
 }
 
@@ -81,6 +68,7 @@ static void put_row(struct json *json, const struct difference *difference, cons
     const struct profile_entry *entry = row->sides[1] ? row->sides[1] : row->sides[0];
     json_object(json, NULL);
     json_text(json, "name", entry->name);
+    json_text(json, "was", row->renamed ? row->sides[0]->name : NULL);
     json_text(json, "kind", entry->kind < OBJECT_KINDS ? view_kind_name(entry->kind) : NULL);
     json_text(json, "module", *entry->module ? entry->module : NULL);
     json_bool(json, "significant", difference_is_real(row));
@@ -120,10 +108,7 @@ static void put_finding(struct json *json, const char *key, const struct profile
     }
     json_object(json, key);
     json_text(json, "file", *finding->file ? finding->file : NULL);
-    if (finding->line)
-        json_number(json, "line", finding->line);
-    else
-        json_null(json, "line");
+    json_number_if(json, "line", finding->line, finding->line);
     json_number(json, "remote", finding->remote);
     json_real(json, "share_of_remote", finding->share_of_remote, 6);
     json_real(json, "lost_time_share", finding->lost_time_share, 6);

@@ -83,10 +83,14 @@ static void put_row(struct table *table, const struct difference *difference, co
                 mean(b ? &b->latency : NULL, difference->sides[1]->unit), row->real[DIFFERENCE_LATENCY]);
     const char *left = a ? profile_entry_text(a, names[0], sizeof names[0]) : NULL;
     const char *right = b ? profile_entry_text(b, names[1], sizeof names[1]) : NULL;
-    if (left && right && a->line && b->line && a->line != b->line && a->kind != OBJECT_KINDS)
+    if (row->renamed) {
+        table_cell(table, "%s, was %s", right, left);
+        table_shorter(table, "%s, was %s", right, a->name);
+    } else if (left && right && a->line && b->line && a->line != b->line && a->kind != OBJECT_KINDS) {
         table_cell(table, "%s, before at line %u", right, a->line);
-    else
+    } else {
         table_cell(table, "%s%s", right ? right : left, !left ? ", only after" : !right ? ", only before" : "");
+    }
 }
 
 static void put_table(const struct difference *difference, enum profile_table which,
@@ -97,9 +101,7 @@ static void put_table(const struct difference *difference, enum profile_table wh
     struct table *table = table_new();
     size_t shown = 0, noise = 0, matching = 0;
     problem_heading(view, out, "%c%s", profile_table_name(which)[0] - 'a' + 'A', profile_table_name(which) + 1);
-    table_column(table, "share", TABLE_RIGHT);
-    table_column(table, "remote", TABLE_RIGHT);
-    table_column(table, "latency", TABLE_RIGHT);
+    table_columns(table, TABLE_RIGHT, "share", "remote", "latency");
     table_column(table, titles[which], TABLE_FLEX);
     array_each (&difference->tables[which], const struct difference_row, row) {
         if (!difference_passes(difference, row, &view->filter))
@@ -193,7 +195,8 @@ static void put_whole(const struct difference *difference, const struct compare_
     table_cell(table, "samples");
     table_cell(table, "%s %s %s  ", number_count(a->totals.samples), arrow(view), number_count(b->totals.samples));
     table_print(table, out, 2, view->width, view->color);
-    fputs("  ~ not significant. Run times, CPU times and quantiles are not tested: they are from one run each.\n", out);
+    paragraph(out, 2, view->width, "",
+              "~ not significant. Run times, CPU times and quantiles are not tested: they are from one run each.");
 }
 
 static void put_names(const struct difference *difference, const struct view_options *view, FILE *out)

@@ -1,4 +1,5 @@
 /* view/compare/placements.c - numalens compare -- PROGRAM: one table over all placements, as text and JSON. */
+#include "base/text.h"
 #include "base/json.h"
 #include "view/compare/compare.h"
 #include "view/number.h"
@@ -7,6 +8,7 @@
 #include "view/report/report.h"
 #include "view/table.h"
 
+#include <math.h>
 #include <string.h>
 
 static const char *contention_word(enum contention contention)
@@ -41,25 +43,23 @@ static void put_table(const struct placements_run *run, const struct view_option
     table_column(table, "spread", TABLE_RIGHT);
     if (run->plain)
         table_column(table, "recorded", TABLE_RIGHT | TABLE_OPTIONAL);
-    table_column(table, "remote", TABLE_RIGHT);
-    table_column(table, "TL private", TABLE_RIGHT);
-    table_column(table, "TN", TABLE_RIGHT);
-    table_column(table, "AL", TABLE_RIGHT);
-    table_column(table, "TL shared", TABLE_RIGHT);
-    table_column(table, "TN", TABLE_RIGHT);
+    table_columns(table, TABLE_RIGHT, "remote", "TL private");
+    table_column(table, "TN", TABLE_RIGHT | TABLE_OPTIONAL);
+    table_columns(table, TABLE_RIGHT, "AL", "TL shared");
+    table_column(table, "TN", TABLE_RIGHT | TABLE_OPTIONAL);
     table_column(table, "AL", TABLE_RIGHT);
     for (unsigned i = 0; i < figures->threshold_count; i++) {
         snprintf(titles[i], sizeof titles[i], ">%u", figures->thresholds[i]);
-        table_column(table, titles[i], TABLE_RIGHT);
+        table_column(table, titles[i], TABLE_RIGHT | TABLE_OPTIONAL);
     }
-    table_column(table, "deviation", TABLE_RIGHT);
+    table_column(table, "deviation", TABLE_RIGHT | TABLE_OPTIONAL);
     for (uint32_t i = 0; i < run->count; i++) {
         const struct placed *placed = &run->items[i];
         if (placed->runs.count == 0)
             continue;
         struct figures middle = placed_median(placed, figures->threshold_count);
         bool spread = placed->runs.count > 1;
-        table_cell(table, "%s", placement_name(placed->placement.kind));
+        table_cell(table, "%s", placed->name);
         time_cells(table, placed_middle(placed, run->plain ? figure_plain : figure_recorded), spread);
         if (run->plain)
             table_cell(table, "%s", number_seconds(middle.recorded_s));
@@ -83,18 +83,23 @@ static void put_next(const struct placements_run *run, const struct view_options
     const char *names[2] = {NULL, NULL};
     for (uint32_t i = 0, found = 0; i < run->count && found < 2; i++)
         if (run->items[i].runs.count)
-            names[found++] = placement_name(run->items[i].placement.kind);
-    if (names[1])
-        paragraph(out, 2, options->width, "",
-                  "The recordings are in %s; next: numalens compare %s/%s-1.data %s/%s-1.data", run->kept, run->kept,
-                  names[0], run->kept, names[1]);
+            names[found++] = run->items[i].name;
+    if (!names[1])
+        return;
+    char *kept = text_shell(run->kept);
+    paragraph(out, 2, options->width, "", "The recordings are in %s; next: numalens compare %s/%s-1.data %s/%s-1.data",
+              run->kept, kept, names[0], kept, names[1]);
+    free(kept);
 }
 
 static void put_legend(const struct placements_run *run, const struct view_options *options, FILE *out)
 {
+    unsigned longest = 0;
+    for (uint32_t i = 0; i < run->count; i++)
+        longest = strlen(run->items[i].name) > longest ? (unsigned)strlen(run->items[i].name) : longest;
     fputc('\n', out);
     for (uint32_t i = 0; i < run->count; i++)
-        paragraph_labelled(out, placement_name(run->items[i].placement.kind), 2, 15, options->width, "%s%s.",
+        paragraph_labelled(out, run->items[i].name, 2, longest + 4, options->width, "%s%s.",
                            run->items[i].placement.possible ? "" : "skipped: ", run->items[i].placement.text);
     fputc('\n', out);
     paragraph(out, 2, options->width, "",
@@ -132,17 +137,11 @@ static void put_middle(struct json *json, const char *key, struct middle middle)
 static void put_figures(struct json *json, const struct figures *figures, const struct placements_run *run)
 {
     json_real(json, "recorded_s", figures->recorded_s, 6);
-    if (figures->plain_s >= 0)
-        json_real(json, "plain_s", figures->plain_s, 6);
-    else
-        json_null(json, "plain_s");
+    json_real(json, "plain_s", figures->plain_s >= 0 ? figures->plain_s : NAN, 6);
     json_number(json, "samples", figures->samples);
     json_number_if(json, "remote", figures->home_known > 0 || figures->samples == 0, figures->remote);
     json_number(json, "home_known", figures->home_known);
-    if (figures->home_known)
-        json_real(json, "remote_ratio", figures_remote(figures), 6);
-    else
-        json_null(json, "remote_ratio");
+    json_real(json, "remote_ratio", figures->home_known ? figures_remote(figures) : NAN, 6);
     put_tally(json, "private", &figures->private_data);
     put_tally(json, "shared", &figures->shared);
     put_tally(json, "cross_node", &figures->cross_node);
@@ -165,13 +164,10 @@ static void put_figures(struct json *json, const struct figures *figures, const 
 static void put_placed(struct json *json, const struct placed *placed, const struct placements_run *run)
 {
     json_object(json, NULL);
-    json_text(json, "placement", placement_name(placed->placement.kind));
+    json_text(json, "placement", placed->name);
     json_bool(json, "possible", placed->placement.possible);
     json_text(json, "text", placed->placement.text);
-    if (placed->placement.possible && !run->simulated)
-        json_number(json, "cpus", placed->placement.cpu_count);
-    else
-        json_null(json, "cpus");
+    json_number_if(json, "cpus", placed->placement.possible && !run->simulated, placed->placement.cpu_count);
     if (placed->runs.count) {
         struct figures middle = placed_median(placed, run->figures->threshold_count);
         put_middle(json, "recorded", placed_middle(placed, figure_recorded));
@@ -203,7 +199,7 @@ static void put_verdict(struct json *json, const struct placements_run *run)
         if (run->items[i].runs.count == 0)
             continue;
         if (verdict->differ && (verdict->as_good >> ran & 1))
-            json_text(json, NULL, placement_name(run->items[i].placement.kind));
+            json_text(json, NULL, run->items[i].name);
         ran++;
     }
     json_end(json);
@@ -228,10 +224,7 @@ static int placements_json(const struct placements_run *run, FILE *out, struct e
     json_number(json, "repeat", run->repeat);
     json_text(json, "latency_unit", run->unit);
     json_text(json, "grain", sharing_grain_name(run->figures->grain));
-    if (run->same_output)
-        json_bool(json, "same_output", true);
-    else
-        json_null(json, "same_output");
+    json_bool_if(json, "same_output", run->same_output, true);
     json_text(json, "kept", run->kept);
     put_verdict(json, run);
     json_array(json, "placements");

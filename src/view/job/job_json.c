@@ -2,14 +2,7 @@
 #include "view/job/job_view.h"
 
 #include "base/json.h"
-
-static void real_or_null(struct json *json, const char *key, bool known, double value)
-{
-    if (known)
-        json_real(json, key, value, 6);
-    else
-        json_null(json, key);
-}
+#include "view/problems/patterns.h"
 
 static void put_numbers(struct json *json, const char *key, const uint32_t *numbers, size_t count)
 {
@@ -24,14 +17,6 @@ static void text_or_null(struct json *json, const char *key, const char *text)
     json_text(json, key, *text ? text : NULL);
 }
 
-static void put_line(struct json *json, uint32_t line)
-{
-    if (line)
-        json_number(json, "line", line);
-    else
-        json_null(json, "line");
-}
-
 static void put_rank(struct json *json, const struct rank_summary *rank)
 {
     bool burst = rank->bursts > 0;
@@ -39,23 +24,22 @@ static void put_rank(struct json *json, const struct rank_summary *rank)
     json_number(json, "rank", rank->rank);
     json_text(json, "host", rank->host);
     json_text(json, "file", rank->path);
-    real_or_null(json, "duration_s", rank->ended, rank->duration_s);
-    real_or_null(json, "cpu_s", rank->ended, rank->cpu_s);
-    real_or_null(json, "work_s", rank->ended && burst, rank_work(rank));
-    real_or_null(json, "mpi_share", burst, burst ? (double)rank->mpi_bursts / (double)rank->bursts : 0);
+    json_real_if(json, "duration_s", rank->ended, rank->duration_s, 6);
+    json_real_if(json, "cpu_s", rank->ended, rank->cpu_s, 6);
+    json_real_if(json, "work_s", rank->ended && burst, rank_work(rank), 6);
+    json_real_if(json, "mpi_share", burst, (double)rank->mpi_bursts / (double)rank->bursts, 6);
     json_number(json, "samples", rank->samples);
     json_number(json, "bursts", rank->bursts);
     json_number_if(json, "remote", rank->home_known > 0 || rank->samples == 0, rank->remote);
-    real_or_null(json, "remote_share", rank->home_known > 0,
-                 rank->home_known ? (double)rank->remote / (double)rank->home_known : 0);
-    real_or_null(json, "cost", rank->timed, rank->cost);
-    real_or_null(json, "cost_low", rank->timed, rank->cost_low);
-    real_or_null(json, "cost_high", rank->timed, rank->cost_high);
+    json_real_if(json, "remote_share", rank->home_known > 0, (double)rank->remote / (double)rank->home_known, 6);
+    json_real_if(json, "cost", rank->timed, rank->cost, 6);
+    json_real_if(json, "cost_low", rank->timed, rank->cost_low, 6);
+    json_real_if(json, "cost_high", rank->timed, rank->cost_high, 6);
+    verdict_put_head(json, rank->matters, rank->grade, rank->bottleneck);
+    text_or_null(json, "text", rank->verdict);
+    json_end(json);
     json_number(json, "lost", rank->lost);
-    if (rank->ended)
-        json_integer(json, "exit_status", rank->exit_status);
-    else
-        json_null(json, "exit_status");
+    json_integer_if(json, "exit_status", rank->ended, rank->exit_status);
     text_or_null(json, "damage", rank->damage);
     json_end(json);
 }
@@ -64,15 +48,12 @@ static void put_balance(struct json *json, const struct job *job)
 {
     bool known = job->slowest != NULL;
     json_text(json, "balance", job_balance_name(job->balance));
-    if (known)
-        json_number(json, "slowest", job->slowest->rank);
-    else
-        json_null(json, "slowest");
-    real_or_null(json, "imbalance", known, job->imbalance);
-    real_or_null(json, "work_s", known, job->work);
-    real_or_null(json, "others_work_s", known, job->others_work);
-    real_or_null(json, "mpi_share", known, job->waits);
-    real_or_null(json, "others_mpi_share", known, job->others_wait);
+    json_number_if(json, "slowest", known, job->slowest->rank);
+    json_real_if(json, "imbalance", known, job->imbalance, 6);
+    json_real_if(json, "work_s", known, job->work, 6);
+    json_real_if(json, "others_work_s", known, job->others_work, 6);
+    json_real_if(json, "mpi_share", known, job->waits, 6);
+    json_real_if(json, "others_mpi_share", known, job->others_wait, 6);
     if (!job->object) {
         json_null(json, "object");
         return;
@@ -82,11 +63,10 @@ static void put_balance(struct json *json, const struct job *job)
     json_text(json, "name", object->name);
     json_text(json, "kind", object_kind_name(object->kind));
     text_or_null(json, "file", object->file);
-    put_line(json, object->line);
+    json_number_if(json, "line", object->line, object->line);
     json_real(json, "work_s", job->object_work, 6);
     json_real(json, "others_work_s", job->object_others_work, 6);
-    real_or_null(json, "remote_share", object->home_known > 0,
-                 object->home_known ? (double)object->remote / (double)object->home_known : 0);
+    json_real_if(json, "remote_share", object->home_known > 0, (double)object->remote / (double)object->home_known, 6);
     json_end(json);
 }
 
@@ -97,7 +77,7 @@ static void put_finding(struct json *json, const struct job_finding *finding)
     json_text(json, "pattern", pattern_name(worst->pattern));
     json_text(json, "name", worst->name);
     text_or_null(json, "file", worst->file);
-    put_line(json, worst->line);
+    json_number_if(json, "line", worst->line, worst->line);
     put_numbers(json, "ranks", finding->ranks.items, finding->ranks.count);
     json_real(json, "lost_s", finding->lost_s, 6);
     json_number(json, "worst_rank", finding->worst_rank);

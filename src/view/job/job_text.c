@@ -1,7 +1,9 @@
 /* view/job/job_text.c - the report of a job for people: who holds the others up, then the ranks, what is wrong on them, and what is
  * not known. */
+#include "analysis/thresholds.h"
 #include "view/job/job_view.h"
 
+#include "base/order.h"
 #include "base/text.h"
 #include "view/number.h"
 #include "view/paragraph.h"
@@ -80,7 +82,7 @@ static void put_balance(const struct job *job, const struct view_options *option
     case JOB_EVEN:
         paragraph(out, INDENT, options->width, "",
                   "The ranks have the same work, within %.0f%%: %s of CPU time outside of MPI on average.",
-                  100 * JOB_UNEVEN, number_seconds(job->others_work));
+                  100 * thresholds.part, number_seconds(job->others_work));
         break;
     case JOB_UNDECIDED:
         paragraph(
@@ -100,13 +102,32 @@ static void put_balance(const struct job *job, const struct view_options *option
     }
 }
 
-static int by_work(const void *left, const void *right)
+static const char *slowed(uint32_t matters)
 {
-    const struct rank_summary *a = *(const struct rank_summary *const *)left;
-    const struct rank_summary *b = *(const struct rank_summary *const *)right;
-    double works[] = {rank_work(a), rank_work(b)};
-    return works[0] != works[1] ? (works[0] < works[1] ? 1 : -1) : a->rank < b->rank ? -1 : a->rank > b->rank;
+    return matters == MATTERS ? "yes" : matters == MATTERS_NOT ? "no" : "undecided";
 }
+
+/* "NUMA slows ranks 1, 2. Rank 1: NUMA slows this program on ...": the verdict on the first of those that it slows. */
+static void put_slowed(const struct job *job, const struct view_options *options, FILE *out)
+{
+    array_of(uint32_t) ranks = {0};
+    const struct rank_summary *first = NULL;
+    array_each (&job->ranks, const struct rank_summary *, at) {
+        if ((*at)->matters != MATTERS)
+            continue;
+        first = first ? first : *at;
+        array_push(&ranks, (*at)->rank);
+    }
+    if (first) {
+        char *ranges = job_ranges(ranks.items, ranks.count);
+        paragraph(out, INDENT, options->width, "", "NUMA slows rank%s %s. Rank %u: %s.", plural(ranks.count), ranges,
+                  first->rank, first->verdict);
+        free(ranges);
+    }
+    array_free(&ranks);
+}
+
+ORDER_BY(by_work, struct rank_summary *, ORDER(rank_work(*b), rank_work(*a)) ?: ORDER((*a)->rank, (*b)->rank))
 
 static void put_rank(struct table *table, const struct rank_summary *rank)
 {
@@ -122,6 +143,7 @@ static void put_rank(struct table *table, const struct rank_summary *rank)
         table_cell(table, "%.1f%%", 100 * rank->cost);
     else
         table_cell(table, "-");
+    table_cell(table, "%s", *rank->verdict ? slowed(rank->matters) : "-");
     if (rank->lost)
         table_cell(table, "%s", number_count(rank->lost));
     else
@@ -144,14 +166,8 @@ static void put_ranks(const struct job *job, const struct view_options *options,
     table_column(table, "rank", TABLE_RIGHT);
     table_column(table, "host", TABLE_FLEX);
     table_column(table, "run time", TABLE_RIGHT);
-    table_column(table, "CPU time", TABLE_RIGHT);
-    table_column(table, "in MPI", TABLE_RIGHT);
-    table_column(table, "work", TABLE_RIGHT);
-    table_column(table, "samples", TABLE_RIGHT);
-    table_column(table, "remote", TABLE_RIGHT);
-    table_column(table, "cost", TABLE_RIGHT);
-    table_column(table, "lost", TABLE_RIGHT);
-    table_column(table, "status", TABLE_RIGHT);
+    table_column(table, "CPU time", TABLE_RIGHT | TABLE_OPTIONAL);
+    table_columns(table, TABLE_RIGHT, "in MPI", "work", "samples", "remote", "cost", "slowed", "lost", "status");
     for (size_t i = 0; i < shown; i++)
         put_rank(table, rows.items[i]);
     table_print(table, out, INDENT, options->width, options->color);
@@ -228,11 +244,13 @@ int job_text(const struct job *job, const struct view_options *options, FILE *ou
     const struct rank_summary *next = job->slowest ? job->slowest : job->ranks.items[0];
     put_heading(job, options, out);
     put_balance(job, options, out);
+    put_slowed(job, options, out);
     put_ranks(job, options, out);
     put_findings(job, options, out);
     put_unknown(job, options, out);
-    char *path = text_safe(next->path);
-    fprintf(out, "\nOne rank: numalens report %s\n", path);
+    char *path = text_safe(next->path), *word = text_shell(path);
+    fprintf(out, "\nOne rank: numalens report %s\n", word);
+    free(word);
     free(path);
     if (fflush(out) != 0 || ferror(out))
         return error_set(err, -EIO, "cannot write: %s", strerror(errno));

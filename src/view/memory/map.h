@@ -15,8 +15,8 @@ struct map_region {
 };
 
 struct map_regions {
-    array_of(struct map_region) items;     /* in order of the leaves */
-    uint64_t accesses, left_out, filtered; /* all, not drawn because they are few, and because of the filter */
+    array_of(struct map_region) items;    /* in order of the leaves */
+    uint64_t accesses, skipped, filtered; /* all, not drawn because they are few, and because of the filter */
 };
 
 /* What is worth a place on an axis of so many rows, of one thread (or FLOW_NONE for all). */

@@ -15,10 +15,7 @@ static void put_leaf(struct json *json, const struct memory_map *map, const stru
         json_number(json, "pid", flow_process(map->flow, leaf->process)->pid);
     json_number(json, "addr", leaf->addr);
     json_number(json, "bytes", leaf->bytes);
-    if (leaf->object != FLOW_NONE)
-        json_number(json, "object", leaf->object);
-    else
-        json_null(json, "object");
+    json_number_if(json, "object", leaf->object != FLOW_NONE, leaf->object);
     json_end(json);
 }
 

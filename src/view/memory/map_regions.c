@@ -2,6 +2,7 @@
  *
  * Pages of one object are a stretch, and so are pages of many small things. Those with few accesses are skipped, which is
  * reported. Rows go by the square root of the bytes: what is a hundred times as large gets ten times the room. */
+#include "base/order.h"
 #include "view/memory/map.h"
 #include "view/report/rows.h"
 
@@ -60,11 +61,7 @@ static void find(struct map_regions *regions, const struct memory_map *map, cons
     }
 }
 
-static int by_weight(const void *left, const void *right)
-{
-    double a = *(const double *)left, b = *(const double *)right;
-    return (a < b) - (a > b);
-}
+ORDER_BY(by_weight, double, ORDER(*b, *a))
 
 /* Of an object that a sampler saw at a few pages all over, more is in use than those. */
 static double bytes_of(const struct memory_map *map, const struct map_region *region)
@@ -95,7 +92,7 @@ static void keep_worthy(struct map_regions *regions, const struct memory_map *ma
         if (weights[i] >= min_weight && kept < most)
             regions->items.items[kept++] = regions->items.items[i];
         else
-            regions->left_out += regions->items.items[i].accesses;
+            regions->skipped += regions->items.items[i].accesses;
     }
     regions->items.count = kept;
     free(weights);

@@ -2,6 +2,7 @@
  *
  * Time goes along, memory goes down, in order of address; objects are named at the left. The more accesses, the stronger
  * the mark. With colours a letter shows two rows of memory, and its colour what kind of accesses they mostly are. */
+#include "base/order.h"
 #include "base/text.h"
 #include "view/memory/map.h"
 #include "view/number.h"
@@ -32,7 +33,7 @@ struct drawing {
     enum view_map_by by;
     unsigned label, fine, columns;
     double high; /* accesses of a spot from which on it is drawn at its strongest */
-    uint64_t drawn, left_out, filtered;
+    uint64_t drawn, skipped, filtered;
 };
 
 static const char *const glyphs[] = {" ", "░", "▒", "▓", "█"};
@@ -76,11 +77,7 @@ static void put_right(const struct drawing *d, const char *text, unsigned width,
     free(safe);
 }
 
-static int by_number(const void *left, const void *right)
-{
-    uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
-    return (a > b) - (a < b);
-}
+ORDER_BY(by_number, uint32_t, ORDER(*a, *b))
 
 /* Where the strongest mark begins: what only one spot in twenty exceeds. */
 static double high_of(const struct map_spot *spots, size_t count)
@@ -193,9 +190,9 @@ static void put_memory(struct drawing *d, uint32_t thread, unsigned rows, double
         put_region(d, region, spots + at);
         at += (size_t)region->rows * d->fine * d->columns;
     }
-    d->left_out += regions.left_out;
+    d->skipped += regions.skipped;
     d->filtered += regions.filtered;
-    d->drawn += regions.accesses - regions.left_out - regions.filtered;
+    d->drawn += regions.accesses - regions.skipped - regions.filtered;
     free(spots);
     array_free(&regions.items);
 }
@@ -205,18 +202,9 @@ struct busy {
     uint64_t accesses;
 };
 
-static int by_accesses(const void *left, const void *right)
-{
-    const struct busy *a = left, *b = right;
-    return a->accesses != b->accesses ? (a->accesses < b->accesses ? 1 : -1)
-                                      : (a->thread > b->thread) - (a->thread < b->thread);
-}
+ORDER_BY(by_accesses, struct busy, ORDER(b->accesses, a->accesses) ?: ORDER(a->thread, b->thread))
 
-static int by_thread(const void *left, const void *right)
-{
-    const struct busy *a = left, *b = right;
-    return (a->thread > b->thread) - (a->thread < b->thread);
-}
+ORDER_BY(by_thread, struct busy, ORDER(a->thread, b->thread))
 
 static void put_gantt(struct drawing *d, unsigned height)
 {
@@ -232,7 +220,7 @@ static void put_gantt(struct drawing *d, unsigned height)
         busy++;
     size_t most = height / 3 ? height / 3 : 1, shown = busy < most ? busy : most;
     for (size_t i = shown; i < busy; i++)
-        d->left_out += all[i].accesses;
+        d->skipped += all[i].accesses;
     qsort(all, shown, sizeof *all, by_thread);
     unsigned rows = shown ? height / (unsigned)shown : 1;
     for (size_t i = 0; i < shown; i++) {
@@ -354,10 +342,10 @@ static void put_rest(const struct drawing *d)
 {
     const struct memory_map *map = d->map;
     const char *path = d->options->path ? d->options->path : "";
-    if (d->left_out)
+    if (d->skipped)
         paragraph(d->out, 2, d->options->width, "",
                   "Not drawn: %s of the accesses, spread over memory with too few for a row.",
-                  number_percent(d->left_out, map->shown));
+                  number_percent(d->skipped, map->shown));
     if (d->filtered)
         paragraph(d->out, 2, d->options->width, "", "Not shown because of --filter: %s of the accesses.",
                   number_percent(d->filtered, map->shown));
@@ -367,8 +355,10 @@ static void put_rest(const struct drawing *d)
     if (map->without_thread)
         paragraph(d->out, 2, d->options->width, "", "%s accesses are from unknown threads.",
                   number_count(map->without_thread));
+    char *word = text_shell(path);
     paragraph(d->out, 2, d->options->width, "", "Next: numalens report map%s %s; numalens report --html page.html %s",
-              d->options->gantt ? "" : " --gantt", path, path);
+              d->options->gantt ? "" : " --gantt", word, word);
+    free(word);
 }
 
 static enum view_map_by choose_by(const struct flow *flow, enum view_map_by asked)

@@ -162,10 +162,7 @@ static void put_object(struct json *json, const struct flow *flow, const struct 
 {
     bool known = row->object != FLOW_NONE;
     struct row named = as_row(flow, row);
-    if (known)
-        json_number(json, "object", row->object);
-    else
-        json_null(json, "object");
+    json_number_if(json, "object", known, row->object);
     json_text(json, "kind", known ? view_kind_name(named.kind) : NULL);
     json_text(json, "name", known ? named.name : NULL);
     json_text(json, "site", known ? named.label : NULL);
@@ -178,27 +175,15 @@ static void put_row(struct json *json, const struct page_list *list, const struc
     json_number(json, "pid", pid_of(flow, row));
     json_number(json, "page", row->page);
     json_number(json, "size", row->size);
-    if (row->physical)
-        json_number(json, "physical", row->physical);
-    else
-        json_null(json, "physical");
-    if (row->physical && row->frame_home >= 0)
-        json_integer(json, "physical_node", node_os(flow, row->frame_home));
-    else
-        json_null(json, "physical_node");
+    json_number_if(json, "physical", row->physical, row->physical);
+    json_integer_if(json, "physical_node", row->physical && row->frame_home >= 0, node_os(flow, row->frame_home));
     put_object(json, flow, row);
-    if (row->home >= 0)
-        json_integer(json, "node", node_os(flow, row->home));
-    else
-        json_null(json, "node");
+    json_integer_if(json, "node", row->home >= 0, node_os(flow, row->home));
     json_array(json, "threads");
     for (uint32_t i = 0; i < row->user_count; i++) {
         const struct page_user *user = &list->users.items[row->first_user + i];
         json_object(json, NULL);
-        if (user->thread != FLOW_NONE)
-            json_number(json, "tid", flow_thread(flow, user->thread)->tid);
-        else
-            json_null(json, "tid");
+        json_number_if(json, "tid", user->thread != FLOW_NONE, flow_thread(flow, user->thread)->tid);
         json_number(json, "reads", user->reads);
         json_number(json, "writes", user->writes);
         json_number(json, "unknown", user->unknown);
@@ -255,10 +240,7 @@ static int pages_json(const struct shown *shown, FILE *out, struct error *err)
     json_object(json, NULL);
     report_json_head(json, flow, shown->options);
     json_text(json, "pages_from", shown->list->from_samples ? "samples" : "faults");
-    if (*not_seen(shown->list, blind, sizeof blind))
-        json_text(json, "not_seen", blind);
-    else
-        json_null(json, "not_seen");
+    json_text(json, "not_seen", *not_seen(shown->list, blind, sizeof blind) ? blind : NULL);
     json_number(json, "pages_without_thread", flow_pages_without_thread(flow));
     json_number(json, "pages_with_frame", shown->frames);
     json_number(json, "matching", shown->matching);
@@ -319,11 +301,8 @@ static void put_lines(const struct shown *shown, FILE *out)
     table_column(table, physical ? "page" : "from", TABLE_RIGHT);
     table_column(table, "to", TABLE_RIGHT | TABLE_OPTIONAL);
     table_column(table, "node", TABLE_RIGHT);
-    table_column(table, "first s", TABLE_RIGHT);
-    table_column(table, "last s", TABLE_RIGHT);
-    table_column(table, "intervals", TABLE_RIGHT);
-    table_column(table, "reads", TABLE_RIGHT);
-    table_column(table, "writes", TABLE_RIGHT);
+    table_columns(table, TABLE_RIGHT | TABLE_OPTIONAL, "first s", "last s", "intervals");
+    table_columns(table, TABLE_RIGHT, "reads", "writes");
     table_column(table, "?", TABLE_RIGHT | TABLE_OPTIONAL);
     table_column(table, "object", TABLE_FLEX);
     table_column(table, "threads", TABLE_LEFT);
@@ -389,9 +368,7 @@ static void put_nodes(const struct shown *shown, FILE *out)
     const struct topology *topology = flow_topology(shown->list->flow);
     struct table *table = table_new();
     table_column(table, "node", TABLE_LEFT);
-    table_column(table, "frames", TABLE_RIGHT);
-    table_column(table, "lowest", TABLE_RIGHT);
-    table_column(table, "highest", TABLE_RIGHT);
+    table_columns(table, TABLE_RIGHT, "frames", "lowest", "highest");
     for (int node = -1; node < (int)topology->node_count; node++) {
         uint64_t count = 0, low = UINT64_MAX, high = 0;
         for (uint32_t i = 0; i < shown->rows.count; i++) {

@@ -1,5 +1,6 @@
 /* view/problems/balance_report.c - numalens report balance: how evenly threads bear remote accesses. */
 #include "analysis/problems/balance.h"
+#include "analysis/thresholds.h"
 
 #include "base/json.h"
 #include "view/number.h"
@@ -15,21 +16,14 @@ static void put_spread(struct json *json, const struct flow *flow, const struct 
     json_real(json, "mean", spread->mean, 2);
     json_real(json, "stddev", spread->stddev, 2);
     json_real(json, "variation", spread->variation, 4);
-    if (spread->critical != FLOW_NONE)
-        json_number(json, "critical_tid", flow_thread(flow, spread->critical)->tid);
-    else
-        json_null(json, "critical_tid");
+    json_number_if(json, "critical_tid", spread->critical != FLOW_NONE, flow_thread(flow, spread->critical)->tid);
 }
 
 static void put_wait(struct json *json, const struct flow *flow, const struct balance_wait *wait)
 {
-    if (wait->last == FLOW_NONE) {
-        json_null(json, "last_tid");
-        json_null(json, "waited_share");
-        return;
-    }
-    json_number(json, "last_tid", flow_thread(flow, wait->last)->tid);
-    json_real(json, "waited_share", wait->share, 4);
+    bool known = wait->last != FLOW_NONE;
+    json_number_if(json, "last_tid", known, flow_thread(flow, wait->last)->tid);
+    json_real_if(json, "waited_share", known, wait->share, 4);
 }
 
 /* Without home nodes nothing is known to be remote; what is slow is known all the same. */
@@ -46,24 +40,15 @@ static void put_thread(struct json *json, const struct balance *balance, const s
     json_number(json, "tid", thread->tid);
     json_number(json, "pid", thread->pid);
     json_text(json, "name", thread->name);
-    if (row->node >= 0)
-        json_integer(json, "node", node_os(flow, row->node));
-    else
-        json_null(json, "node");
+    json_integer_if(json, "node", row->node >= 0, node_os(flow, row->node));
     json_bool(json, "counted", row->counted);
     json_number(json, "accesses", row->all.accesses);
     json_number_if(json, "remote", is_counted(balance), row->remote.accesses);
     put_tally(json, "remote_latency", &row->remote);
     json_real(json, "ran", row->ran, 4);
-    if (row->at_barrier) {
-        json_real(json, "waited_s", row->waited_s, 6);
-        json_real(json, "waited_share", row->waited, 4);
-        json_text(json, "waited_by", row->sleeps ? "barriers" : "samples");
-    } else {
-        json_null(json, "waited_s");
-        json_null(json, "waited_share");
-        json_null(json, "waited_by");
-    }
+    json_real_if(json, "waited_s", row->at_barrier, row->waited_s, 6);
+    json_real_if(json, "waited_share", row->at_barrier, row->waited, 4);
+    json_text(json, "waited_by", !row->at_barrier ? NULL : row->sleeps ? "barriers" : "samples");
     json_end(json);
 }
 
@@ -71,10 +56,7 @@ static void put_balance(struct json *json, const struct balance *balance)
 {
     const struct flow *flow = balance->accesses->flow;
     json_text(json, "remote_by", balance->threshold ? "latency" : "homes");
-    if (balance->threshold)
-        json_number(json, "threshold", balance->threshold);
-    else
-        json_null(json, "threshold");
+    json_number_if(json, "threshold", balance->threshold, balance->threshold);
     json_object(json, "verdict");
     json_bool(json, "unbalanced", balance->unbalanced);
     json_text(json, "text", balance->why);
@@ -126,11 +108,8 @@ static void put_threads(const struct balance *balance, const struct view_options
     array_each (&balance->threads, const struct balance_thread, row)
         most = row->remote.accesses > most ? row->remote.accesses : most;
     table_column(table, balance->threshold ? "slow" : "remote", TABLE_RIGHT);
-    table_column(table, "of its own", TABLE_RIGHT);
-    table_column(table, "AL", TABLE_RIGHT);
-    table_column(table, "node", TABLE_RIGHT);
-    table_column(table, "ran", TABLE_RIGHT | TABLE_OPTIONAL);
-    table_column(table, "waited", TABLE_RIGHT | TABLE_OPTIONAL);
+    table_columns(table, TABLE_RIGHT, "of its own", "AL", "node");
+    table_columns(table, TABLE_RIGHT | TABLE_OPTIONAL, "ran", "waited");
     table_column(table, "", TABLE_LEFT | TABLE_OPTIONAL);
     table_column(table, "thread", TABLE_FLEX);
     array_each (&balance->threads, const struct balance_thread, row) {
@@ -167,12 +146,7 @@ static void put_phases(const struct balance *balance, const struct view_options 
 {
     const struct flow *flow = balance->accesses->flow;
     struct table *table = table_new();
-    table_column(table, "from", TABLE_RIGHT);
-    table_column(table, "to", TABLE_RIGHT);
-    table_column(table, "remote", TABLE_RIGHT);
-    table_column(table, "mean", TABLE_RIGHT);
-    table_column(table, "deviation", TABLE_RIGHT);
-    table_column(table, "variation", TABLE_RIGHT);
+    table_columns(table, TABLE_RIGHT, "from", "to", "remote", "mean", "deviation", "variation");
     if (balance->barriers) {
         table_column(table, "waited", TABLE_RIGHT);
         table_column(table, "for", TABLE_LEFT | TABLE_OPTIONAL);
@@ -191,7 +165,7 @@ static void put_phases(const struct balance *balance, const struct view_options 
             thread_cell(table, flow, phase->wait.last);
         else if (balance->barriers)
             table_cell(table, "none");
-        if (phase->spread.critical != FLOW_NONE && phase->spread.variation >= balance_bounds.variation)
+        if (phase->spread.critical != FLOW_NONE && phase->spread.variation >= thresholds.variation)
             thread_cell(table, flow, phase->spread.critical);
         else
             table_cell(table, "none");

@@ -5,6 +5,8 @@
 #include "topology/calibration.h"
 #include "view/problems/problems.h"
 
+#include <math.h>
+
 static void put_at(struct json *json, const struct latency *latency, const struct latency_at *at)
 {
     put_tally(json, "all", &at->above[latency->threshold_count]);
@@ -14,10 +16,7 @@ static void put_at(struct json *json, const struct latency *latency, const struc
         json_number(json, "threshold", latency->thresholds[i]);
         json_number(json, "TL", at->above[i].latency);
         json_number(json, "TN", at->above[i].timed);
-        if (at->above[i].timed)
-            json_real(json, "AL", tally_mean(&at->above[i]), 2);
-        else
-            json_null(json, "AL");
+        json_real(json, "AL", at->above[i].timed ? tally_mean(&at->above[i]) : NAN, 2);
         json_end(json);
     }
     json_end(json);
@@ -39,15 +38,9 @@ static void put_histogram(struct json *json, const struct latency_histogram *his
 
 static void put_quantiles(struct json *json, const struct latency_histogram *histogram)
 {
-    if (histogram->number) {
-        json_number(json, "median", latency_quantile(histogram, 0.5));
-        json_number(json, "p95", latency_quantile(histogram, 0.95));
-        json_number(json, "p99", latency_quantile(histogram, 0.99));
-    } else {
-        json_null(json, "median");
-        json_null(json, "p95");
-        json_null(json, "p99");
-    }
+    json_number_if(json, "median", histogram->number, latency_quantile(histogram, 0.5));
+    json_number_if(json, "p95", histogram->number, latency_quantile(histogram, 0.95));
+    json_number_if(json, "p99", histogram->number, latency_quantile(histogram, 0.99));
 }
 
 static void put_pair(struct json *json, const struct latency *latency, const struct latency_pair *pair)
@@ -56,10 +49,7 @@ static void put_pair(struct json *json, const struct latency *latency, const str
     json_object(json, NULL);
     json_integer(json, "from", node_os(flow, pair->from));
     json_integer(json, "home", node_os(flow, pair->home));
-    if (pair->unloaded > 0)
-        json_real(json, "unloaded", pair->unloaded, 1);
-    else
-        json_null(json, "unloaded");
+    json_real(json, "unloaded", pair->unloaded > 0 ? pair->unloaded : NAN, 1);
     json_bool(json, "calibrated", pair->calibrated);
     json_number(json, "beyond_caches", pair->memory);
     json_number(json, "tail", pair->tail);
@@ -80,22 +70,11 @@ static void put_verdict(struct json *json, const struct latency *latency)
     bool found = latency->contention == CONTENTION_MEMORY || latency->contention == CONTENTION_LINK;
     json_object(json, "contention");
     json_text(json, "on", names[latency->contention]);
-    if (found)
-        json_integer(json, "node", node_os(flow, latency->node));
-    else
-        json_null(json, "node");
-    if (latency->contention == CONTENTION_LINK)
-        json_integer(json, "from", node_os(flow, latency->link_from));
-    else
-        json_null(json, "from");
+    json_integer_if(json, "node", found, node_os(flow, latency->node));
+    json_integer_if(json, "from", latency->contention == CONTENTION_LINK, node_os(flow, latency->link_from));
     json_real(json, "tail_share", latency->tail_share, 4);
-    if (found) {
-        json_real(json, "start_s", (double)(latency->start - flow_start(flow)) * 1e-9, 6);
-        json_real(json, "end_s", (double)(latency->end - flow_start(flow)) * 1e-9, 6);
-    } else {
-        json_null(json, "start_s");
-        json_null(json, "end_s");
-    }
+    json_real_if(json, "start_s", found, (double)(latency->start - flow_start(flow)) * 1e-9, 6);
+    json_real_if(json, "end_s", found, (double)(latency->end - flow_start(flow)) * 1e-9, 6);
     json_text(json, "text", latency->why);
     json_end(json);
 }
@@ -149,10 +128,8 @@ static void put_latency(struct json *json, const struct latency *latency, const 
     put_verdict(json, latency);
     json_bool(json, "calibrated", calibration_shows(calibration));
     json_number(json, "beyond_caches_from", latency->slow);
-    if (latency->tail < latency->threshold_count)
-        json_number(json, "tail_threshold", latency->thresholds[latency->tail]);
-    else
-        json_null(json, "tail_threshold");
+    json_number_if(json, "tail_threshold", latency->tail < latency->threshold_count,
+                   latency->thresholds[latency->tail]);
     put_at(json, latency, &latency->at);
     put_quantiles(json, &latency->histogram);
     put_histogram(json, &latency->histogram);

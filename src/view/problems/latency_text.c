@@ -86,8 +86,7 @@ static void put_thresholds(const struct latency *latency, const struct view_opti
     const struct access_tally *all = &latency->at.above[latency->threshold_count];
     table_column(table, "above", TABLE_RIGHT);
     tally_columns(table, "TL", "TN", "AL");
-    table_column(table, "of the accesses", TABLE_RIGHT);
-    table_column(table, "of the latency", TABLE_RIGHT);
+    table_columns(table, TABLE_RIGHT, "of the accesses", "of the latency");
     for (unsigned i = 0; i <= latency->threshold_count; i++) {
         unsigned at = i ? i - 1 : latency->threshold_count;
         const struct access_tally *tally = &latency->at.above[at];
@@ -122,13 +121,9 @@ static void put_pairs(const struct latency *latency, const struct view_options *
 {
     const struct flow *flow = latency->accesses->flow;
     struct table *table = table_new();
-    table_column(table, "from", TABLE_RIGHT);
-    table_column(table, "to", TABLE_RIGHT);
+    table_columns(table, TABLE_RIGHT, "from", "to");
     tally_columns(table, "TL", "TN", "AL");
-    table_column(table, "median", TABLE_RIGHT);
-    table_column(table, "p99", TABLE_RIGHT);
-    table_column(table, "unloaded", TABLE_RIGHT);
-    table_column(table, "tail", TABLE_RIGHT);
+    table_columns(table, TABLE_RIGHT, "median", "p99", "unloaded", "tail");
     table_column(table, "8 .. 8192", TABLE_LEFT | TABLE_OPTIONAL);
     size_t shown = 0;
     array_each (&latency->pairs, const struct latency_pair, pair) {

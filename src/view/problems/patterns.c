@@ -58,20 +58,12 @@ void pattern_put_subject(struct json *json, const struct findings *findings, con
     json_text(json, "site", site ? site->label : NULL);
     json_text(json, "function", finding->function && *finding->function ? finding->function : NULL);
     json_text(json, "file", finding->file && *finding->file ? finding->file : NULL);
-    if (finding->line)
-        json_number(json, "line", finding->line);
-    else
-        json_null(json, "line");
+    json_number_if(json, "line", finding->line, finding->line);
     json_text(json, "kind", object ? view_object_kind(object) : pattern_on(finding->pattern));
-    if (object && !finding->is_site)
-        json_number(json, "object", object->id);
-    else
-        json_null(json, "object");
+    json_number_if(json, "object", object && !finding->is_site, object->id);
     json_number(json, "instances", subject ? subject->instances : 0);
-    if (finding->node >= 0)
-        json_integer(json, "node", flow_topology(findings->facts->flow)->nodes[finding->node].os_index);
-    else
-        json_null(json, "node");
+    json_integer_if(json, "node", finding->node >= 0,
+                    flow_topology(findings->facts->flow)->nodes[finding->node].os_index);
 }
 
 static void put_finding(struct json *json, const struct findings *findings, const struct finding *finding)

@@ -20,3 +20,5 @@ void pattern_put_subject(struct json *json, const struct findings *findings, con
 void pattern_put_gain(struct json *json, const char *key, const struct findings *findings,
                       const struct finding *finding);
 void verdict_put(struct json *json, const struct findings *findings);
+/* Its first fields, for whoever kept no more of it; the caller ends the object. "" is not known, as NULL is. */
+void verdict_put_head(struct json *json, unsigned matters, const char *grade, const char *bottleneck);

@@ -1,5 +1,6 @@
 /* view/problems/patterns_text.c - findings for people: what, where, how much, the evidence, what to do and what not. */
 #include "analysis/facts/claim.h"
+#include "analysis/thresholds.h"
 #include "base/text.h"
 #include "predict/first_line.h"
 #include "view/number.h"
@@ -24,13 +25,13 @@ static const char *verdict_color(const struct findings *findings, const struct v
     return !options->color ? "" : open ? "\033[1;33m" : findings->numa_bound ? "\033[1;31m" : "\033[1;32m";
 }
 
-/* "At most 31.0% of run time"; on a machine "Memory of node 0 is asked for 70% of what it can deliver instead of 260%" */
+/* "31.0% of run time"; on a machine "Memory of node 0 is asked for 0.7 times what it can deliver instead of 2.6" */
 static char *cost(const struct finding *finding)
 {
     if (finding->then_text)
         return mem_strdup(finding->then_text);
     return finding->lost_time_share < 0.0005 ? mem_strdup("Less than 0.1% of run time")
-                                             : mem_format("At most %.1f%% of run time", 100 * finding->lost_time_share);
+                                             : mem_format("%.1f%% of run time", 100 * finding->lost_time_share);
 }
 
 static void put_code(FILE *out, const char *code, unsigned indent)
@@ -91,6 +92,10 @@ static void put_finding(const struct findings *findings, const struct finding *f
         put_code(out, advice->code, HANG + 2);
         free(action);
     }
+    if (finding->advice.count == 0)
+        paragraph_labelled(out, "Do this", INDENT, HANG, width,
+                           "Nothing: such changes win less than %.0f%% here, which no run would show.",
+                           100 * thresholds.worth_changing);
     array_each (&finding->against, const struct advice, advice)
         paragraph_labelled(out, advice == finding->against.items ? "Not this" : "", INDENT, HANG, width, "%s.",
                            strncmp(advice->why, "not ", 4) == 0 ? advice->why + 4 : advice->why);
@@ -135,11 +140,23 @@ static void put_undecided(const struct findings *findings, const struct view_opt
         paragraph(out, indent, options->width, "", "To decide: %s", findings->decide);
 }
 
+/* Each sentence begins a line. */
+static void put_verdict(const struct findings *findings, const struct view_options *options, unsigned indent, FILE *out)
+{
+    const char *color = verdict_color(findings, options);
+    for (const char *line = findings->verdict_lines ? findings->verdict_lines : findings->verdict; *line;) {
+        size_t length = strcspn(line, "\n");
+        paragraph(out, indent, options->width, color, "%.*s", (int)length, line);
+        line += length + (line[length] == '\n');
+        color = "";
+    }
+}
+
 void patterns_text(const struct findings *findings, const struct view_options *options, FILE *out)
 {
     size_t number = 0, count = matching(findings, options);
     const struct topology *topology = flow_topology(findings->facts->flow);
-    paragraph(out, 0, options->width, verdict_color(findings, options), "%s", findings->verdict);
+    put_verdict(findings, options, 0, out);
     if (count == 0)
         paragraph(out, 0, options->width, "", "%s%s.",
                   findings->undecided.count ? "No pattern is certain enough to be named" : "No problem was found",
@@ -212,8 +229,7 @@ void report_judgement_free(struct report_judgement *judgement)
 void report_verdict(const struct report_judgement *judgement, const struct view_options *options, FILE *out)
 {
     if (judgement->findings)
-        paragraph(out, 2, options->width, verdict_color(judgement->findings, options), "%s",
-                  judgement->findings->verdict);
+        put_verdict(judgement->findings, options, 2, out);
 }
 
 /* Whose gain it is: lines of findings have no room for it. */

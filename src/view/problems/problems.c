@@ -4,6 +4,7 @@
 #include "view/number.h"
 #include "view/table.h"
 
+#include <math.h>
 #include <stdarg.h>
 
 struct row thing_row(const struct accesses *accesses, uint32_t index)
@@ -28,10 +29,7 @@ void put_tally(struct json *json, const char *key, const struct access_tally *ta
     json_object(json, key);
     json_number(json, "TL", tally->latency);
     json_number(json, "TN", tally->timed);
-    if (tally->timed)
-        json_real(json, "AL", tally_mean(tally), 2);
-    else
-        json_null(json, "AL");
+    json_real(json, "AL", tally->timed ? tally_mean(tally) : NAN, 2);
     json_number(json, "accesses", tally->accesses);
     json_end(json);
 }
@@ -60,10 +58,7 @@ void put_thing(struct json *json, const struct accesses *accesses, uint32_t thin
     json_text(json, "name", row.name);
     json_text(json, "site", row.label);
     json_text(json, "file", *row.file ? row.file : NULL);
-    if (row.line)
-        json_number(json, "line", row.line);
-    else
-        json_null(json, "line");
+    json_number_if(json, "line", row.line, row.line);
     json_number(json, "object", accesses->things.items[thing].object);
     json_number(json, "objects", accesses->things.items[thing].objects);
 }

@@ -16,43 +16,50 @@ static const struct {
     const char *title;
 } sizes[SIZES] = {{1, "1 MiB"}, {2, "2 MiB"}, {8, "8 MiB"}, {32, "32 MiB"}, {128, "128 MiB"}};
 
-struct answers {
+struct reuse_sizes {
     struct reuse *reuse;
+    const struct calibration *calibration;
     struct reuse_answer of[SIZES];
 };
 
-static bool ask(struct answers *answers, const struct flow *flow)
+struct reuse_sizes *reuse_sizes_new(const struct flow *flow)
 {
-    answers->reuse = reuse_make(flow);
-    for (unsigned i = 0; answers->reuse && i < SIZES; i++)
-        reuse_ask(answers->reuse, (double)sizes[i].mib * MIB, &answers->of[i]);
-    return answers->reuse;
+    struct reuse *reuse = reuse_make(flow);
+    if (!reuse)
+        return NULL;
+    struct reuse_sizes *answers = mem_zalloc(sizeof *answers);
+    answers->reuse = reuse;
+    answers->calibration = flow_calibration(flow);
+    for (unsigned i = 0; i < SIZES; i++)
+        reuse_ask(reuse, (double)sizes[i].mib * MIB, &answers->of[i]);
+    return answers;
 }
 
-static void forget(struct answers *answers)
+void reuse_sizes_free(struct reuse_sizes *answers)
 {
+    if (!answers)
+        return;
     for (unsigned i = 0; i < SIZES; i++)
         reuse_answer_free(&answers->of[i]);
     reuse_free(answers->reuse);
+    free(answers);
 }
 
-static const struct reuse_object *find(const struct reuse_answer *answer, const struct reuse_object *same)
+static const struct reuse_object *find(const struct reuse_answer *answer, uint32_t number, uint32_t site)
 {
     array_each (&answer->objects, const struct reuse_object, object) {
-        if (object->site == same->site && (object->site != FLOW_NONE || object->object == same->object))
+        if (object->site == site && (object->site != FLOW_NONE || object->object == number))
             return object;
     }
     return NULL;
 }
 
-static struct row row_of(struct rows *names, const struct reuse_object *object)
+static struct row row_of(const struct flow *flow, const struct reuse_object *object)
 {
     if (object->object == FLOW_NONE)
         return (struct row){.name = "(not attributed)"};
-    struct row row = object->site != FLOW_NONE ? rows_site(names->flow, object->site, object->object)
-                                               : rows_object(names->flow, object->object);
-    rows_variable(names, &row);
-    return row;
+    return object->site != FLOW_NONE ? rows_site(flow, object->site, object->object)
+                                     : rows_object(flow, object->object);
 }
 
 /* With two standard errors to either side. */
@@ -61,13 +68,13 @@ static void bytes_cell(struct table *table, const struct reuse_answer *answer, c
     double all = bytes->read + bytes->written, error = 2 * (bytes->read_error + bytes->written_error);
     double low = all > error ? all - error : 0;
     table_cell(table, "%s%.2f (%.2f-%.2f)", answer->known ? "" : "at most ", all / 1e9, low / 1e9, (all + error) / 1e9);
+    table_shorter(table, "%s%.2f", answer->known ? "" : "<=", all / 1e9);
 }
 
-void reuse_text(const struct flow *flow, const struct view_options *options, FILE *out)
+void reuse_text(const struct reuse_sizes *answers, const struct flow *flow, const struct view_options *options,
+                FILE *out)
 {
-    struct answers answers;
-    struct rows names = {.flow = flow};
-    if (!ask(&answers, flow))
+    if (!answers)
         return;
     problem_heading(options, out, "GB/s by the size of the cache that each thread has");
     struct table *table = table_new();
@@ -75,21 +82,27 @@ void reuse_text(const struct flow *flow, const struct view_options *options, FIL
         table_column(table, sizes[i].title, TABLE_RIGHT);
     table_column(table, "object", TABLE_FLEX);
     for (unsigned i = 0; i < SIZES; i++)
-        bytes_cell(table, &answers.of[i], &answers.of[i].all);
+        bytes_cell(table, &answers->of[i], &answers->of[i].all);
     table_cell(table, "all");
-    for (size_t k = 0; k < answers.of[0].objects.count && k < OBJECTS_TEXT; k++) {
-        const struct reuse_object *object = &answers.of[0].objects.items[k];
+    for (size_t k = 0; k < answers->of[0].objects.count && k < OBJECTS_TEXT; k++) {
+        const struct reuse_object *object = &answers->of[0].objects.items[k];
         for (unsigned i = 0; i < SIZES; i++)
-            bytes_cell(table, &answers.of[i], &find(&answers.of[i], object)->bytes);
-        table_cell(table, "%s", row_of(&names, object).name);
+            bytes_cell(table, &answers->of[i], &find(&answers->of[i], object->object, object->site)->bytes);
+        table_cell(table, "%s", row_of(flow, object).name);
     }
     table_print(table, out, 2, options->width, options->color);
     paragraph(out, 2, options->width, "",
               "From %u long bursts, known up to caches of %s; the program makes %.2f accesses a ns of CPU time.",
-              reuse_burst_count(answers.reuse), number_bytes((uint64_t)reuse_known_bytes(answers.reuse)),
-              reuse_access_rate(answers.reuse));
-    forget(&answers);
-    rows_variables_free(&names);
+              reuse_burst_count(answers->reuse), number_bytes((uint64_t)reuse_known_bytes(answers->reuse)),
+              reuse_access_rate(answers->reuse));
+    struct reuse_check check = reuse_check(answers->reuse, answers->calibration);
+    if (check.inside && check.beyond)
+        paragraph(out, 2, options->width, "",
+                  "Loads timed at the ends of bursts: of %u lines that should be in the cache of %s by their reuse "
+                  "%.0f%% were, and "
+                  "of %u that should not %.0f%% were not.",
+                  check.inside, number_bytes(check.cache), 100.0 * check.near / check.inside, check.beyond,
+                  100.0 * check.far / check.beyond);
 }
 
 static void put_bytes(struct json *json, const struct reuse_bytes *bytes)
@@ -100,39 +113,52 @@ static void put_bytes(struct json *json, const struct reuse_bytes *bytes)
     json_real(json, "write_error_bytes_s", bytes->written_error, 0);
 }
 
-void reuse_json(const struct flow *flow, const struct view_options *options, struct json *json)
+static void put_size(struct json *json, const struct reuse_answer *answer, const struct reuse_bytes *bytes)
 {
-    struct answers answers;
-    struct rows names = {.flow = flow};
-    (void)options;
-    if (!ask(&answers, flow))
+    json_object(json, NULL);
+    json_number(json, "bytes", (uint64_t)answer->bytes);
+    json_bool(json, "known", answer->known);
+    put_bytes(json, bytes);
+    json_end(json);
+}
+
+void reuse_object_json(const struct reuse_sizes *answers, uint32_t object, uint32_t site, struct json *json)
+{
+    const struct reuse_object *first = answers ? find(&answers->of[0], object, site) : NULL;
+    if (!first) {
+        json_null(json, "traffic");
+        return;
+    }
+    json_object(json, "traffic");
+    json_number(json, "bursts", first->bursts);
+    json_real(json, "known_up_to_bytes", reuse_known_bytes(answers->reuse), 0);
+    json_array(json, "caches");
+    for (unsigned i = 0; i < SIZES; i++)
+        put_size(json, &answers->of[i], &find(&answers->of[i], object, site)->bytes);
+    json_end(json);
+    json_end(json);
+}
+
+void reuse_json(const struct reuse_sizes *answers, struct json *json)
+{
+    if (!answers)
         return;
     json_object(json, "reuse");
-    json_number(json, "long_bursts", reuse_burst_count(answers.reuse));
-    json_real(json, "cpu_s", reuse_cpu_seconds(answers.reuse), 3);
-    json_real(json, "accesses_ns", reuse_access_rate(answers.reuse), 4);
-    json_real(json, "known_up_to_bytes", reuse_known_bytes(answers.reuse), 0);
+    json_number(json, "long_bursts", reuse_burst_count(answers->reuse));
+    json_real(json, "cpu_s", reuse_cpu_seconds(answers->reuse), 3);
+    json_real(json, "accesses_ns", reuse_access_rate(answers->reuse), 4);
+    json_real(json, "known_up_to_bytes", reuse_known_bytes(answers->reuse), 0);
+    struct reuse_check check = reuse_check(answers->reuse, answers->calibration);
+    json_object(json, "check");
+    json_number(json, "cache_bytes", check.cache);
+    json_number(json, "inside", check.inside);
+    json_number(json, "inside_near", check.near);
+    json_number(json, "beyond", check.beyond);
+    json_number(json, "beyond_far", check.far);
+    json_end(json);
     json_array(json, "caches");
-    for (unsigned i = 0; i < SIZES; i++) {
-        json_object(json, NULL);
-        json_number(json, "bytes", (uint64_t)sizes[i].mib * MIB);
-        json_bool(json, "known", answers.of[i].known);
-        put_bytes(json, &answers.of[i].all);
-        json_array(json, "objects");
-        array_each (&answers.of[i].objects, const struct reuse_object, object) {
-            struct row row = row_of(&names, object);
-            json_object(json, NULL);
-            json_text(json, "name", row.name);
-            json_number(json, "line", row.line);
-            json_number(json, "bursts", object->bursts);
-            put_bytes(json, &object->bytes);
-            json_end(json);
-        }
-        json_end(json);
-        json_end(json);
-    }
+    for (unsigned i = 0; i < SIZES; i++)
+        put_size(json, &answers->of[i], &answers->of[i].all);
     json_end(json);
     json_end(json);
-    forget(&answers);
-    rows_variables_free(&names);
 }

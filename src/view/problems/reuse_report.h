@@ -6,6 +6,15 @@
 
 struct json;
 
-/* Nothing where there are no long bursts. */
-void reuse_text(const struct flow *flow, const struct view_options *options, FILE *out);
-void reuse_json(const struct flow *flow, const struct view_options *options, struct json *json);
+struct reuse_sizes;
+
+/* For each of some sizes; NULL where there are no long bursts, of which nothing is then written. */
+struct reuse_sizes *reuse_sizes_new(const struct flow *flow);
+void reuse_sizes_free(struct reuse_sizes *sizes);
+
+void reuse_text(const struct reuse_sizes *sizes, const struct flow *flow, const struct view_options *options,
+                FILE *out);
+void reuse_json(const struct reuse_sizes *sizes, struct json *json);
+
+/* `traffic` of a site, or of an object that has none: null where no long burst met it. */
+void reuse_object_json(const struct reuse_sizes *sizes, uint32_t object, uint32_t site, struct json *json);

@@ -35,10 +35,7 @@ static void put_user(struct json *json, const struct flow *flow, const struct sh
     json_object(json, NULL);
     json_number(json, "tid", thread->tid);
     json_text(json, "name", thread->name);
-    if (user->node >= 0)
-        json_integer(json, "node", node_os(flow, user->node));
-    else
-        json_null(json, "node");
+    json_integer_if(json, "node", user->node >= 0, node_os(flow, user->node));
     json_number(json, "accesses", user->all.accesses);
     json_number(json, "writes", user->writes);
     json_number_if(json, "remote", flow_has_homes(flow), user->remote);
@@ -160,8 +157,7 @@ static void put_grains(const struct sharing *sharing, const struct view_options 
                    {"of them on one node", CLASS_SAME_NODE},
                    {"of them on several", CLASS_CROSS_NODE}};
     struct table *table = table_new();
-    table_column(table, "grain", TABLE_LEFT);
-    table_column(table, "", TABLE_LEFT);
+    table_columns(table, TABLE_LEFT, "grain", "");
     tally_columns(table, "TL", "TN", "AL");
     table_column(table, "accesses", TABLE_RIGHT);
     table_column(table, "pieces", TABLE_RIGHT | TABLE_OPTIONAL);
@@ -187,12 +183,9 @@ static void put_objects(const struct sharing *sharing, const struct shown *shown
 {
     const struct accesses *accesses = sharing->accesses;
     struct table *table = table_new();
-    table_column(table, "shared TL", TABLE_RIGHT);
-    table_column(table, "TN", TABLE_RIGHT);
-    table_column(table, "AL", TABLE_RIGHT);
+    table_columns(table, TABLE_RIGHT, "shared TL", "TN", "AL");
     table_column(table, "private AL", TABLE_RIGHT | TABLE_OPTIONAL);
-    table_column(table, "cross-node", TABLE_RIGHT);
-    table_column(table, "threads", TABLE_RIGHT);
+    table_columns(table, TABLE_RIGHT, "cross-node", "threads");
     table_column(table, "nodes", TABLE_RIGHT | TABLE_OPTIONAL);
     table_column(table, "object", TABLE_FLEX);
     table_column(table, "written by", TABLE_LEFT | TABLE_OPTIONAL);
@@ -221,8 +214,7 @@ static void sharing_text(const struct sharing *sharing, const struct shown *show
                          FILE *out)
 {
     answer(sharing, options, out);
-    problem_heading(options, out,
-                    "Private and shared (latencies in %s; TL in all, TN accesses with one, AL on average)",
+    problem_heading(options, out, "Private and shared (latency in %s: TL of all, TN how many, AL on average)",
                     accesses_unit(sharing->accesses->flow));
     put_grains(sharing, options, out);
     problem_heading(options, out, "Objects by latency of shared cache lines");

@@ -60,10 +60,7 @@ void traffic_memory_text(const struct traffic *traffic, const struct view_option
     problem_heading(options, out, "GB/s of each node's memory, counted by the %s, whoever caused them",
                     counted->devices);
     table_column(table, counted->missing ? "GB/s at least" : "GB/s", TABLE_RIGHT);
-    table_column(table, "read", TABLE_RIGHT);
-    table_column(table, "write", TABLE_RIGHT);
-    table_column(table, "exposed", TABLE_RIGHT);
-    table_column(table, "hidden", TABLE_RIGHT);
+    table_columns(table, TABLE_RIGHT, "read", "write", "exposed", "hidden");
     table_column(table, "node", TABLE_LEFT);
     array_each (&counted->items, const struct traffic_memory, row) {
         rate_cell(table, "", row->moved);

@@ -9,29 +9,24 @@
 #include "view/paragraph.h"
 #include "view/problems/problems.h"
 #include "view/problems/reuse_report.h"
-#include "view/problems/traffic_core.h"
 #include "view/problems/traffic_memory.h"
 #include "view/problems/traffic_words.h"
 #include "view/report/report.h"
 #include "view/table.h"
 
+#include <math.h>
+
 enum { SLICES_TEXT = 10, SLICES_JSON = 64 /* of time, at most */, NODE_NAME = 32 };
 
-/* `names` keeps what the source calls it. */
-static struct row row_of(struct rows *names, const struct traffic_object *object)
+static struct row row_of(const struct flow *flow, const struct traffic_object *object)
 {
-    struct row row = object->site != FLOW_NONE ? rows_site(names->flow, object->site, object->object)
-                                               : rows_object(names->flow, object->object);
-    rows_variable(names, &row);
-    return row;
+    return object->site != FLOW_NONE ? rows_site(flow, object->site, object->object)
+                                     : rows_object(flow, object->object);
 }
 
 static void put_bytes(struct json *json, const char *key, const struct traffic_bytes *bytes, double value)
 {
-    if (!bytes->is_rated)
-        json_null(json, key);
-    else
-        json_real(json, key, value, 0);
+    json_real(json, key, !bytes->is_rated ? NAN : value, 0);
 }
 
 /* Of a node, a pair of them or a slice of time, of which samples show nothing: that is a lower bound of 0, which says nothing. */
@@ -58,10 +53,7 @@ static void put_unless(struct json *json, bool sampled, const char *key, const s
 
 static void put_share(struct json *json, const char *key, const struct traffic_bytes *bytes, double part)
 {
-    if (bytes->accesses > 0)
-        json_real(json, key, part / bytes->accesses, 4);
-    else
-        json_null(json, key);
+    json_real(json, key, bytes->accesses > 0 ? part / bytes->accesses : NAN, 4);
 }
 
 static void put_all_bytes(struct json *json, const struct traffic *traffic, const struct traffic_bytes *bytes)
@@ -83,13 +75,13 @@ static void put_all_bytes(struct json *json, const struct traffic *traffic, cons
     put_share(json, "unknown", bytes, bytes->accesses - bytes->known - bytes->under_way);
 }
 
-static void put_objects(struct json *json, const struct traffic *traffic, const struct view_options *options)
+static void put_objects(struct json *json, const struct traffic *traffic, const struct reuse_sizes *sizes,
+                        const struct view_options *options)
 {
-    struct rows names = {.flow = traffic->flow};
     size_t shown = 0;
     json_array(json, "objects");
     array_each (&traffic->objects, const struct traffic_object, object) {
-        struct row row = row_of(&names, object);
+        struct row row = row_of(traffic->flow, object);
         if (!row_passes(&options->filter, &row, flow_totals(traffic->flow).samples))
             continue;
         if (options->limit && shown++ >= options->limit)
@@ -103,10 +95,10 @@ static void put_objects(struct json *json, const struct traffic *traffic, const 
         json_number(json, "line", row.line);
         json_text(json, "variable", *row.variable ? row.variable : NULL);
         put_all_bytes(json, traffic, &object->bytes);
+        reuse_object_json(sizes, object->object, object->site, json);
         json_end(json);
     }
     json_end(json);
-    rows_variables_free(&names);
 }
 
 static void put_threads(struct json *json, const struct traffic *traffic)
@@ -119,10 +111,7 @@ static void put_threads(struct json *json, const struct traffic *traffic)
         json_number(json, "tid", thread->tid);
         json_number(json, "pid", thread->pid);
         json_text(json, "name", thread->name);
-        if (node >= 0)
-            json_integer(json, "node", node_os(traffic->flow, node));
-        else
-            json_null(json, "node");
+        json_integer_if(json, "node", node >= 0, node_os(traffic->flow, node));
         json_number(json, "bursts", row->bursts);
         if (traffic_by_samples(traffic)) {
             json_number(json, "samples", row->bytes.samples);
@@ -212,7 +201,8 @@ static void put_samples(struct json *json, const struct traffic_samples *sampled
     json_end(json);
 }
 
-static void put_json(struct json *json, const struct traffic *traffic, const struct view_options *options)
+static void put_json(struct json *json, const struct traffic *traffic, const struct reuse_sizes *sizes,
+                     const struct view_options *options)
 {
     const struct traffic_bytes *all = &traffic->all;
     struct traffic_words words;
@@ -233,11 +223,9 @@ static void put_json(struct json *json, const struct traffic *traffic, const str
     put_bytes(json, "total_bytes_s", all, traffic_total(all));
     put_all_bytes(json, traffic, all);
     put_nodes(json, traffic);
-    if (traffic_by_samples(traffic)) {
-        traffic_core_json(traffic, json);
+    if (traffic_by_samples(traffic))
         traffic_memory_json(traffic, json);
-    }
-    put_objects(json, traffic, options);
+    put_objects(json, traffic, sizes, options);
     put_threads(json, traffic);
     put_times(json, traffic);
 }
@@ -268,15 +256,11 @@ static void columns(struct table *table, const struct traffic *traffic)
     bool sampled = traffic_by_samples(traffic);
     table_column(table, sampled ? "GB/s at least" : "GB/s", TABLE_RIGHT);
     if (!sampled) {
-        table_column(table, "interval", TABLE_RIGHT);
-        table_column(table, "read", TABLE_RIGHT);
-        table_column(table, "write", TABLE_RIGHT);
+        table_columns(table, TABLE_RIGHT, "interval", "read", "write");
         table_column(table, "lines of 1,000", TABLE_RIGHT | TABLE_OPTIONAL);
         return;
     }
-    table_column(table, "exposed", TABLE_RIGHT);
-    table_column(table, "under way", TABLE_RIGHT);
-    table_column(table, "cached", TABLE_RIGHT);
+    table_columns(table, TABLE_RIGHT, "exposed", "under way", "cached");
     table_column(table, "unknown", TABLE_RIGHT | TABLE_OPTIONAL);
 }
 
@@ -311,13 +295,12 @@ static void cells(struct table *table, const struct traffic *traffic, const stru
 
 static void objects_text(const struct traffic *traffic, const struct view_options *options, FILE *out)
 {
-    struct rows names = {.flow = traffic->flow};
     struct table *table = table_new();
     size_t shown = 0, more = 0;
     columns(table, traffic);
     table_column(table, "object", TABLE_FLEX);
     array_each (&traffic->objects, const struct traffic_object, object) {
-        struct row row = row_of(&names, object);
+        struct row row = row_of(traffic->flow, object);
         if (!row_passes(&options->filter, &row, flow_totals(traffic->flow).samples))
             continue;
         if (options->limit && shown >= options->limit) {
@@ -329,7 +312,6 @@ static void objects_text(const struct traffic *traffic, const struct view_option
         table_object(table, traffic->flow, &row);
     }
     table_print(table, out, 2, options->width, options->color);
-    rows_variables_free(&names);
     if (more)
         fprintf(out, "  %s more\n", number_count(more));
 }
@@ -367,9 +349,7 @@ static void times_text(const struct traffic *traffic, const struct view_options 
     traffic_times_make(&times, traffic, SLICES_TEXT);
     uint32_t nodes = times.node_count > 1 ? times.node_count : 0; /* of one node, the sum is enough */
     char(*names)[NODE_NAME] = mem_zalloc((nodes + 1) * sizeof *names);
-    table_column(table, "from", TABLE_RIGHT);
-    table_column(table, "to", TABLE_RIGHT);
-    table_column(table, "GB/s", TABLE_RIGHT);
+    table_columns(table, TABLE_RIGHT, "from", "to", "GB/s");
     for (uint32_t i = 0; i < nodes; i++) {
         snprintf(names[i], sizeof names[i], "node %d", node_os(traffic->flow, (int)i));
         table_column(table, names[i], TABLE_RIGHT | TABLE_OPTIONAL);
@@ -399,12 +379,10 @@ static void put_text(const struct traffic *traffic, const struct view_options *o
     const char *why = traffic_silence(traffic, options, &words);
     if (why) {
         paragraph(out, 2, options->width, "", "%s", why);
-        traffic_core_text(traffic, options, out);
         traffic_memory_text(traffic, options, out);
         return;
     }
     traffic_opening(traffic, options, out);
-    traffic_core_text(traffic, options, out);
     traffic_memory_text(traffic, options, out);
     problem_heading(options, out, "Objects");
     objects_text(traffic, options, out);
@@ -421,7 +399,7 @@ static void put_text(const struct traffic *traffic, const struct view_options *o
 /* That a thread has on the machine that is named; 0: on the one that was recorded. */
 static double cache_of(const struct flow *flow, const struct view_options *options)
 {
-    return options && options->machine ? machine_cache(options->machine, flow) : 0;
+    return options && options->machine ? machine_cache(options->machine, flow, false) : 0;
 }
 
 /* Samples of the processor are often not of its traffic: then there is no column. */
@@ -445,8 +423,15 @@ const struct traffic_bytes *row_traffic(const struct rows *rows, const struct ro
         thread = traffic_of_thread(rows->traffic, row->id);
         return thread ? &thread->bytes : NULL;
     case VIEW_FUNCTIONS:
-        traffic_functions(rows->traffic);
+        traffic_code(rows->traffic);
         return traffic_of_function(rows->traffic, row->id);
+    case VIEW_LINES:
+    case VIEW_SOURCE:
+        traffic_code(rows->traffic);
+        return traffic_of_line(rows->traffic, row->id);
+    case VIEW_TYPES:
+    case VIEW_FIELDS:
+        return rows->row_bytes && row->id != FLOW_NONE ? &rows->row_bytes[row->id] : NULL;
     default:
         if (rows->table == VIEW_OBJECTS && row->site != FLOW_NONE && flow_site(rows->flow, row->site)->count > 1)
             return NULL;
@@ -459,16 +444,18 @@ const struct traffic_bytes *row_traffic(const struct rows *rows, const struct ro
 int view_traffic(const struct flow *flow, const struct view_options *options, FILE *out, struct error *err)
 {
     struct traffic *traffic = traffic_find(flow, cache_of(flow, options));
+    struct reuse_sizes *sizes = reuse_sizes_new(flow);
     struct json *json = options->json ? json_new(out) : NULL;
     if (json) {
         json_object(json, NULL);
         report_json_head(json, flow, options);
-        put_json(json, traffic, options);
-        reuse_json(flow, options, json);
+        put_json(json, traffic, sizes, options);
+        reuse_json(sizes, json);
     } else {
         put_text(traffic, options, out);
-        reuse_text(flow, options, out);
+        reuse_text(sizes, flow, options, out);
     }
+    reuse_sizes_free(sizes);
     traffic_free(traffic);
     return json ? json_finish(json, err) : report_flush(out, err);
 }

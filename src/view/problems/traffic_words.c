@@ -1,9 +1,11 @@
 /* view/problems/traffic_words.c - what report traffic says before its tables: the sum and how it is known, or why nothing is. */
+#include "analysis/thresholds.h"
 #include "base/json.h"
 #include "view/number.h"
 #include "view/paragraph.h"
 #include "view/problems/traffic_words.h"
 
+#include <math.h>
 #include <string.h>
 
 #define MORE                                                                                                           \
@@ -13,10 +15,7 @@
 
 void traffic_put_rate(struct json *json, const char *key, double value)
 {
-    if (value < 0)
-        json_null(json, key);
-    else
-        json_real(json, key, value, 0);
+    json_real(json, key, value < 0 ? NAN : value, 0);
 }
 
 const char *traffic_source_name(const struct traffic *traffic, struct traffic_words *words)
@@ -24,10 +23,7 @@ const char *traffic_source_name(const struct traffic *traffic, struct traffic_wo
     static const char *const names[] = {NULL, "bursts", "data-sources"};
     if (!traffic_by_samples(traffic))
         return names[traffic->source];
-    snprintf(words->source, sizeof words->source, "%s%s%s", names[traffic->source],
-             !traffic->core.events           ? ""
-             : traffic->core.prefetched >= 0 ? "+prefetch-events"
-                                             : "+cache-miss-events",
+    snprintf(words->source, sizeof words->source, "%s%s", names[traffic->source],
              traffic->counted.devices ? "+memory-counters" : "");
     return words->source;
 }
@@ -45,9 +41,10 @@ static const char *silence_of_samples(const struct traffic *traffic, const struc
                "loads too.";
     if (!traffic->too_few)
         return NULL;
-    snprintf(words->silence, sizeof words->silence,
-             "Traffic is not known: the processor reported who answered %s of %s sampled loads, and %u are needed. %s",
-             number_count(all->sourced), number_count(all->loads), traffic_rules.samples, MORE);
+    snprintf(
+        words->silence, sizeof words->silence,
+        "Traffic is not known: the processor reported who answered %s of %s sampled loads, and %.0f are needed. %s",
+        number_count(all->sourced), number_count(all->loads), thresholds.fewest_bursts, MORE);
     return words->silence;
 }
 
@@ -71,9 +68,9 @@ const char *traffic_silence(const struct traffic *traffic, const struct view_opt
                "those of allocators must.";
     snprintf(
         words->silence, sizeof words->silence,
-        "Traffic is not known: there are %s long bursts, and %u are needed. Record a longer run, or with more of a "
+        "Traffic is not known: there are %s long bursts, and %.0f are needed. Record a longer run, or with more of a "
         "budget.",
-        number_count(traffic->bursts), traffic_rules.bursts);
+        number_count(traffic->bursts), thresholds.long_bursts);
     return words->silence;
 }
 
@@ -122,9 +119,9 @@ static void unknown_bytes(const struct traffic *traffic, const struct view_optio
     else
         paragraph(
             out, 2, options->width, "",
-            "How many bytes come from memory is not known: memory answered %s of the %s sampled loads, and %u are "
+            "How many bytes come from memory is not known: memory answered %s of the %s sampled loads, and %.0f are "
             "needed. %s",
-            number_count(traffic->all.lines), number_count(all->loads), traffic_rules.lines, MORE);
+            number_count(traffic->all.lines), number_count(all->loads), thresholds.bursts, MORE);
 }
 
 static void threshold(const struct traffic *traffic, const struct view_options *options, FILE *out)
@@ -155,7 +152,7 @@ static void samples_opening(const struct traffic *traffic, const struct view_opt
               "not in samples), %.1f%% found their line under way, and of %.1f%% it is not known.",
               all->exposed * of, all->cached * of, all->under_way * of,
               (all->accesses - all->known - all->under_way) * of);
-    if (sampled->memory >= traffic_rules.fewest_lines && traffic->node_count > 1)
+    if ((double)sampled->memory >= thresholds.bursts && traffic->node_count > 1)
         paragraph(out, 2, options->width, "",
                   "Memory of another node answered %.0f%% of the loads that memory answered.",
                   100 * (double)sampled->remote / (double)sampled->memory);

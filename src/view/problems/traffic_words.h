@@ -16,8 +16,7 @@ static inline bool traffic_by_samples(const struct traffic *traffic)
     return traffic->source == TRAFFIC_DATA_SOURCES;
 }
 
-/* "bursts", "data-sources", or NULL. What was counted beside data sources follows: "data-sources+prefetch-events+memory-counters"; where
- * the core's events do not distinguish prefetches, "cache-miss-events". */
+/* "bursts", "data-sources", "data-sources+memory-counters", or NULL. */
 const char *traffic_source_name(const struct traffic *traffic, struct traffic_words *words);
 
 /* Bytes per second; negative: not known. */

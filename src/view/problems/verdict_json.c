@@ -5,13 +5,12 @@
 #include "view/problems/patterns.h"
 #include "view/report/report.h"
 
+#include <math.h>
+
 /* What is not known is 0 in `value`, and null here. */
 static void put_rate(struct json *json, const char *key, double value)
 {
-    if (value > 0)
-        json_real(json, key, value, 0);
-    else
-        json_null(json, key);
+    json_real(json, key, value > 0 ? value : NAN, 0);
 }
 
 static void put_asked(struct json *json, const struct asked *asked)
@@ -25,18 +24,12 @@ static void put_asked(struct json *json, const struct asked *asked)
 /* What the judgement by latency alone rests on; all null without findings. */
 static void put_remote_time(struct json *json, const struct findings *findings)
 {
-    static const char *const names[] = {"numa_bound",      "decided",          "remote_time_share",
-                                        "remote_time_low", "remote_time_high", "remote_time_bound"};
-    for (size_t i = 0; !findings && i < sizeof names / sizeof *names; i++)
-        json_null(json, names[i]);
-    if (!findings)
-        return;
-    json_bool(json, names[0], findings->numa_bound);
-    json_bool(json, names[1], findings->decided);
-    json_real(json, names[2], findings->remote_time_share, 6);
-    json_real(json, names[3], findings->remote_time_low, 6);
-    json_real(json, names[4], findings->remote_time_high, 6);
-    json_real(json, names[5], findings->remote_time_bound, 6);
+    json_bool_if(json, "numa_bound", findings, findings->numa_bound);
+    json_bool_if(json, "decided", findings, findings->decided);
+    json_real_if(json, "remote_time_share", findings, findings->remote_time_share, 6);
+    json_real_if(json, "remote_time_low", findings, findings->remote_time_low, 6);
+    json_real_if(json, "remote_time_high", findings, findings->remote_time_high, 6);
+    json_real_if(json, "remote_time_bound", findings, findings->remote_time_bound, 6);
 }
 
 static void put_bytes(struct json *json, const struct findings *findings)
@@ -45,31 +38,33 @@ static void put_bytes(struct json *json, const struct findings *findings)
     put_rate(json, "bytes_s", known ? findings->bytes : 0);
     put_rate(json, "bytes_low", known ? findings->bytes_low : 0);
     put_rate(json, "bytes_high", known ? findings->bytes_high : 0);
-    if (known && findings->remote_bytes >= 0) {
-        json_real(json, "remote_bytes_s", findings->bytes * findings->remote_bytes, 0);
-        json_real(json, "remote_bytes_share", findings->remote_bytes, 4);
-    } else {
-        json_null(json, "remote_bytes_s");
-        json_null(json, "remote_bytes_share");
-    }
+    bool remote = known && findings->remote_bytes >= 0;
+    json_real_if(json, "remote_bytes_s", remote, findings->bytes * findings->remote_bytes, 0);
+    json_real_if(json, "remote_bytes_share", remote, findings->remote_bytes, 4);
+    json_real_if(json, "remote_bytes_share_low", remote, findings->remote_bytes_low, 4);
+    json_real_if(json, "remote_bytes_share_high", remote, findings->remote_bytes_high, 4);
     json_number(json, "evidence_bursts", findings->traffic ? findings->traffic->bursts : 0);
+}
+
+void verdict_put_head(struct json *json, unsigned matters, const char *grade, const char *bottleneck)
+{
+    json_object(json, "verdict");
+    json_bool_if(json, "matters", matters != MATTERS_UNDECIDED, matters == MATTERS);
+    json_text(json, "grade", grade && *grade ? grade : NULL);
+    json_text(json, "bottleneck", bottleneck && *bottleneck ? bottleneck : NULL);
 }
 
 static void put_verdict(struct json *json, enum matters matters, const struct findings *findings, const char *text)
 {
     static const struct findings none = {.remote_bytes = -1};
     const struct findings *from = findings ? findings : &none;
-    json_object(json, "verdict");
-    if (matters == MATTERS_UNDECIDED)
-        json_null(json, "matters");
-    else
-        json_bool(json, "matters", matters == MATTERS);
-    json_text(json, "grade", from->grade);
-    json_text(json, "bottleneck", from->bottleneck);
+    verdict_put_head(json, matters, from->grade, from->bottleneck);
     put_asked(json, &from->asked);
     json_text(json, "against", from->against);
     put_rate(json, "then_asked_bytes_s", from->then.asked);
     put_rate(json, "then_can_bytes_s", from->then.can);
+    put_rate(json, "all_cpus_asked_bytes_s", from->on_all_cpus.asked);
+    json_text(json, "all_cpus_grade", from->all_cpus_grade);
     put_bytes(json, from);
     json_text(json, "machine", from->machine);
     json_text(json, "text", text);

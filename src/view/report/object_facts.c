@@ -1,6 +1,5 @@
 #include "view/report/object_facts.h"
 
-#include "base/text.h"
 #include "view/number.h"
 #include "view/paragraph.h"
 
@@ -177,18 +176,12 @@ void object_facts_text(const struct facts *facts, const struct facts_subject *su
 
 static void json_node(struct json *json, const struct flow *flow, const char *key, int node)
 {
-    if (node < 0)
-        json_null(json, key);
-    else
-        json_integer(json, key, flow_topology(flow)->nodes[node].os_index);
+    json_integer_if(json, key, node >= 0, flow_topology(flow)->nodes[node].os_index);
 }
 
 static void json_thread(struct json *json, const struct flow *flow, const char *key, uint32_t thread)
 {
-    if (thread == FLOW_NONE)
-        json_null(json, key);
-    else
-        json_number(json, key, flow_thread(flow, thread)->tid);
+    json_number_if(json, key, thread != FLOW_NONE, flow_thread(flow, thread)->tid);
 }
 
 static void json_time(struct json *json, const struct flow *flow, const char *key, uint64_t time)

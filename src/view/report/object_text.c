@@ -1,11 +1,11 @@
 /* view/report/object_text.c - one object: its life, where it was allocated, who reads and writes it when. */
+#include "view/paragraph.h"
 #include "view/report/report.h"
 
 #include "base/text.h"
 #include "view/number.h"
 #include "view/report/object_facts.h"
 #include "view/table.h"
-#include "view/whole.h"
 
 #include <errno.h>
 #include <string.h>
@@ -27,16 +27,19 @@ static void put_line(FILE *out, const char *title, const char *text)
 static void put_chain(const struct flow *flow, const struct row *row, FILE *out)
 {
     const struct flow_site *site = row->site != FLOW_NONE ? flow_site(flow, row->site) : NULL;
-    if (!site || site->stack == 0)
+    const struct flow_object *object = flow_object(flow, row->object);
+    if (!site || object->stack == 0)
         return;
     struct symbol_frame frames[MAX_FRAMES];
-    size_t count = flow_stack_frames(flow, site->process, site->stack, frames, MAX_FRAMES);
-    fputs("\nAllocated by\n", out);
+    size_t count = flow_stack_frames(flow, object->stack_process, object->stack, frames, MAX_FRAMES);
+    fputs("\nAllocated at\n", out);
     for (size_t i = 0; i < count; i++) {
         char *line = frames[i].line ? mem_format("%s (%s:%u)%s", *frames[i].function ? frames[i].function : "?",
                                                  frames[i].file, frames[i].line, frames[i].inlined ? " inlined" : "")
-                                    : mem_format("%s+0x%lx", *frames[i].function ? frames[i].function : "?",
-                                                 (unsigned long)frames[i].offset);
+                     : *frames[i].function && !frames[i].offset
+                         ? mem_strdup(frames[i].function)
+                         : mem_format("%s+0x%lx", *frames[i].function ? frames[i].function : "?",
+                                      (unsigned long)frames[i].offset);
         char *safe = text_safe_fit(line, LONGEST_NAME);
         bool named = site->line && site->line == frames[i].line && strcmp(site->function, frames[i].function) == 0;
         fprintf(out, "  %s %s\n", named ? ">" : " ", safe);
@@ -103,11 +106,7 @@ static void put_life(const struct flow *flow, const struct life *life, bool asci
 static void put_users(const struct rows *rows, const struct row *row, const struct view_options *options, FILE *out)
 {
     struct table *table = table_new();
-    table_column(table, "share", TABLE_RIGHT);
-    table_column(table, "reads", TABLE_RIGHT);
-    table_column(table, "writes", TABLE_RIGHT);
-    table_column(table, "remote", TABLE_RIGHT);
-    table_column(table, "tid", TABLE_RIGHT);
+    table_columns(table, TABLE_RIGHT, "share", "reads", "writes", "remote", "tid");
     table_column(table, "thread", TABLE_FLEX);
     array_each (&row->threads, const struct row_thread, used) {
         const struct flow_thread *thread = flow_thread(rows->flow, used->thread);
@@ -122,15 +121,26 @@ static void put_users(const struct rows *rows, const struct row *row, const stru
     table_print(table, out, 2, options->width, options->color);
 }
 
+/* The lines of the program that access it, most samples first. */
+static void put_lines(const struct rows *lines, const struct view_options *options, FILE *out)
+{
+    enum { TOP_LINES = 12 };
+    if (lines->items.count == 0)
+        return;
+    struct rows shown = *lines;
+    size_t limit = options->limit ? options->limit : options->verbose ? shown.matching : TOP_LINES;
+    shown.items.count = shown.items.count < limit ? shown.items.count : limit;
+    fputs("\nAccessed at\n", out);
+    tables_print(&shown, options, 2, out);
+}
+
 /* Whose stack, how much of the traffic, and whether others reach into it. */
 static void put_stacks(const struct rows *rows, const struct row *row, const struct view_options *options, FILE *out)
 {
     if (rows->each_stack.count == 0)
         return;
     struct table *table = table_new();
-    table_column(table, "share", TABLE_RIGHT);
-    table_column(table, "remote", TABLE_RIGHT);
-    table_column(table, "by other threads", TABLE_RIGHT);
+    table_columns(table, TABLE_RIGHT, "share", "remote", "by other threads");
     table_column(table, "size", TABLE_RIGHT | TABLE_OPTIONAL);
     table_column(table, "tid", TABLE_RIGHT);
     table_column(table, "stack of", TABLE_FLEX);
@@ -186,7 +196,8 @@ static void put_homes(const struct rows *rows, const struct row *row, FILE *out)
     }
 }
 
-static void put_object(const struct rows *rows, const struct row *row, const struct view_options *options, FILE *out)
+static void put_object(const struct rows *rows, const struct row *row, const struct rows *lines,
+                       const struct view_options *options, FILE *out)
 {
     const struct flow *flow = rows->flow;
     const struct flow_object *object = flow_object(flow, row->object);
@@ -209,6 +220,8 @@ static void put_object(const struct rows *rows, const struct row *row, const str
         put_part(flow, object, out);
     if (*row->variable)
         put_line(out, "variable", row->variable);
+    if (row->type && *row->type)
+        put_line(out, "type", row->type);
     if (row->label)
         put_line(out, "site", row->label);
     if (*row->via)
@@ -220,8 +233,11 @@ static void put_object(const struct rows *rows, const struct row *row, const str
                  maker->tid);
         put_line(out, "thread's", text);
     } else if (maker && row->kind != OBJECT_STACK && row->site != FLOW_NONE) {
-        snprintf(text, sizeof text, "by %s (%u) on CPU %u with %s", *maker->name ? maker->name : "thread", maker->tid,
-                 object->alloc_cpu, object->alloc_name);
+        char cpu[24] = "";
+        if (object->alloc_cpu != UINT16_MAX)
+            snprintf(cpu, sizeof cpu, " on CPU %u", object->alloc_cpu);
+        snprintf(text, sizeof text, "by %s (%u)%s with %s", *maker->name ? maker->name : "thread", maker->tid, cpu,
+                 object->alloc_name);
         put_line(out, "allocated", text);
     }
     if (row->end == UINT64_MAX)
@@ -236,10 +252,11 @@ static void put_object(const struct rows *rows, const struct row *row, const str
              number_remote(row->totals.remote, row->totals.home_known),
              number_latency(row->totals.latency_sum, row->totals.latency_count, latency_unit(flow)),
              row->has_p95 ? number_latency(row->p95, 1, latency_unit(flow)) : "-");
-    put_line(out, "samples", text);
+    paragraph_labelled(out, "samples", 2, 15, options->width, "%s", text);
     object_facts_text(rows->facts, facts_of_object(rows->facts, row->object), options->width, out);
     put_stacks(rows, row, options, out);
     put_users(rows, row, options, out);
+    put_lines(lines, options, out);
     put_homes(rows, row, out);
     struct life life;
     read_life(flow, row->object, &life);
@@ -253,18 +270,22 @@ int view_object(const struct flow *flow, uint32_t object, const struct view_opti
     if (object >= flow_sampled_object_count(flow))
         return error_set(err, -ENOENT, "there is no object %u with samples; 'numalens report objects' lists them",
                          object);
-    struct rows rows;
+    struct rows rows, lines = {0};
     rows_one_object(&rows, flow, object);
     int failed = rows_facts(&rows, NULL, err);
     rows.one_object = true;
     if (failed == 0 && !(rows.facts = facts_make(flow, err)))
         failed = -1;
+    if (failed == 0)
+        failed = rows_accessed_at(&lines, &rows, err);
+    rows.accessed_at = &lines;
     if (failed == 0 && options->json) {
         failed = rows_json(&rows, options, out, err);
     } else if (failed == 0) {
-        put_object(&rows, &rows.items.items[0], options, out);
+        put_object(&rows, &rows.items.items[0], &lines, options, out);
         failed = report_flush(out, err);
     }
+    rows_free(&lines);
     rows_free(&rows);
     return failed;
 }

@@ -16,7 +16,12 @@ char *report_file(const struct view_options *options);
 
 /* What every JSON report has on top, into the open object. */
 struct json;
+void rows_json_array(struct json *json, const struct rows *rows, const char *key); /* key: NULL for the table's own */
 void report_json_head(struct json *json, const struct flow *flow, const struct view_options *options);
+
+/* Samples from node to node, and bytes where they are known, into the open object; `traffic` may be NULL. */
+void report_json_traffic(struct json *json, const struct flow *flow, const struct row_facts *facts,
+                         const struct traffic *traffic);
 
 /* patterns_text.c: what the report says of the whole and the worst few findings in short. Empty where nothing can be
  * remote: one node, or no home node known. Negative with `err` when the trace failed. */
@@ -33,6 +38,9 @@ void report_findings(const struct report_judgement *judgement, const struct view
 
 /* verdict_json.c: the verdict, and the findings with their gains, into the open object. */
 void report_json_verdict(struct json *json, const struct flow *flow, const struct report_judgement *judgement);
+
+/* type_view.c */
+int view_types(const struct flow *flow, const struct view_options *options, FILE *out, struct error *err);
 
 /* Flushes; negative with `err` when something could not be written. */
 int report_flush(FILE *out, struct error *err);

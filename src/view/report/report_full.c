@@ -136,15 +136,6 @@ static void tables(const struct report *report)
     }
 }
 
-static void matrix_cell(struct table *table, uint32_t from, uint32_t to, const void *argument)
-{
-    const struct report *report = argument;
-    uint64_t part = report->facts.matrix[from * report->facts.nodes + to];
-    table_cell(table, "%s", number_percent(part, report->totals.home_known));
-    if (from != to && part * 10 > report->totals.home_known)
-        table_hot(table);
-}
-
 static void bytes_cell(struct table *table, uint32_t from, uint32_t to, const void *argument)
 {
     const struct traffic *traffic = argument;
@@ -159,8 +150,8 @@ static void matrix(const struct report *report)
     if (report->facts.nodes < 2 || report->totals.home_known == 0)
         return;
     report_heading(report, "Accesses from the CPU's node (rows) to the memory's home node (columns)");
-    node_matrix_print(report->topology, matrix_cell, report, report->out, report->options->width,
-                      report->options->color);
+    node_matrix_accesses(report->topology, report->facts.matrix, report->totals.home_known, report->out,
+                         report->options->width, report->options->color);
     if (!report->traffic || !report->traffic->all.is_rated)
         return;
     report_heading(report, report->traffic->source == TRAFFIC_DATA_SOURCES

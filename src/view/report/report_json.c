@@ -10,10 +10,11 @@
 
 enum { SHARE_DECIMALS = 6 };
 
-static void put_rows(struct json *json, const struct rows *rows)
+void rows_json_array(struct json *json, const struct rows *rows, const char *key)
 {
-    static const char *const keys[] = {"objects", "sites", "threads", "functions", "processes", "groups"};
-    json_array(json, keys[rows->table]);
+    static const char *const keys[] = {"objects", "sites",     "threads", "functions", "lines",
+                                       "types",   "processes", "groups",  "source",    "fields"};
+    json_array(json, key ? key : keys[rows->table]);
     array_each (&rows->items, const struct row, row) {
         json_object(json, NULL);
         columns_put_row(json, rows, row);
@@ -49,10 +50,11 @@ static void put_gaps(struct json *json, const struct flow *flow)
         json_text(json, "cause", loss_name(gaps[i].cause));
         json_number(json, "pid", gaps[i].pid);
         json_real(json, "from_s", gaps[i].from > start ? (double)(gaps[i].from - start) / 1e9 : 0, 6);
-        if (gaps[i].until == UINT64_MAX)
-            json_null(json, "until_s");
-        else
-            json_real(json, "until_s", gaps[i].until > start ? (double)(gaps[i].until - start) / 1e9 : 0, 6);
+        json_real(json, "until_s",
+                  gaps[i].until == UINT64_MAX ? NAN
+                  : gaps[i].until > start     ? (double)(gaps[i].until - start) / 1e9
+                                              : 0,
+                  6);
         json_end(json);
     }
     json_end(json);
@@ -81,10 +83,7 @@ void report_json_head(struct json *json, const struct flow *flow, const struct v
     struct whole whole = whole_of(flow, options);
     json_number(json, "version", JSON_VERSION);
     json_text(json, "command", whole.command);
-    if (whole.has_exit_status)
-        json_integer(json, "exit_status", whole.exit_status);
-    else
-        json_null(json, "exit_status");
+    json_integer_if(json, "exit_status", whole.has_exit_status, whole.exit_status);
     json_real(json, "duration_s", whole.duration, 6);
     json_text(json, "source", whole.source);
     json_number(json, "period", whole.period_ns);
@@ -92,13 +91,8 @@ void report_json_head(struct json *json, const struct flow *flow, const struct v
     put_topology(json, flow_topology(flow));
     json_number(json, "samples", totals.samples);
     json_number(json, "attributed", flow_attributed(flow));
-    if (flow_totals_have_direction(&totals)) {
-        json_number(json, "reads", totals.reads);
-        json_number(json, "writes", totals.writes);
-    } else {
-        json_null(json, "reads");
-        json_null(json, "writes");
-    }
+    json_number_if(json, "reads", flow_totals_have_direction(&totals), totals.reads);
+    json_number_if(json, "writes", flow_totals_have_direction(&totals), totals.writes);
     json_number_if(json, "remote", flow_totals_have_homes(&totals), totals.remote);
     json_number(json, "home_known", totals.home_known);
     json_real(json, "remote_ratio", share_of(totals.remote, totals.home_known), SHARE_DECIMALS);
@@ -131,8 +125,8 @@ static void put_session(struct json *json, const struct flow *flow)
     json_end(json);
 }
 
-static void put_traffic(struct json *json, const struct flow *flow, const struct row_facts *facts,
-                        const struct traffic *traffic)
+void report_json_traffic(struct json *json, const struct flow *flow, const struct row_facts *facts,
+                         const struct traffic *traffic)
 {
     json_array(json, "traffic");
     for (uint32_t from = 0; from < facts->nodes; from++) {
@@ -144,10 +138,8 @@ static void put_traffic(struct json *json, const struct flow *flow, const struct
             json_integer(json, "from", flow_topology(flow)->nodes[from].os_index);
             json_integer(json, "home", flow_topology(flow)->nodes[home].os_index);
             json_number(json, "samples", facts->matrix[pair]);
-            if (traffic && traffic->all.is_rated)
-                json_real(json, "bytes_s", traffic->node_pairs[pair], 0);
-            else if (traffic)
-                json_null(json, "bytes_s");
+            if (traffic)
+                json_real_if(json, "bytes_s", traffic->all.is_rated, traffic->node_pairs[pair], 0);
             json_end(json);
         }
     }
@@ -175,9 +167,9 @@ int report_json(const struct flow *flow, const struct view_options *options, FIL
         json_object(json, NULL);
         report_json_head(json, flow, options);
         report_json_verdict(json, flow, &judgement);
-        put_rows(json, &threads);
-        put_rows(json, &objects);
-        put_traffic(json, flow, &facts, objects.traffic);
+        rows_json_array(json, &threads, NULL);
+        rows_json_array(json, &objects, NULL);
+        report_json_traffic(json, flow, &facts, objects.traffic);
         put_session(json, flow);
         failed = json_finish(json, err);
     }
@@ -195,10 +187,10 @@ int rows_json(const struct rows *rows, const struct view_options *options, FILE 
     json_object(json, NULL);
     report_json_head(json, rows->flow, options);
     json_number(json, "matching", rows->matching);
-    put_rows(json, rows);
+    rows_json_array(json, rows, NULL);
     if (rows->table == VIEW_PROCESSES) {
         struct rows groups = rows_groups(rows);
-        put_rows(json, &groups);
+        rows_json_array(json, &groups, NULL);
         array_free(&groups.items);
     }
     return json_finish(json, err);

@@ -97,6 +97,11 @@ void report_notes(const struct report *report)
     span_text(report->flow, report->options, span, sizeof span);
     if (*span)
         say(report, "%s", span);
+    const char *namespaces = session_text(flow_session(report->flow), "namespaces");
+    if (*namespaces)
+        say(report, "The program has namespaces of its own (%s): process numbers are those of the host.", namespaces);
+    if (strcmp(report->whole.source, "outside") == 0)
+        say(report, "Sampled from outside: " SESSION_NOT_OUTSIDE " are not known.");
     note_gaps(report);
     note_missing(report);
     note_faults(report);
@@ -147,15 +152,25 @@ static char *source_text(const struct report *report)
     return mem_format("%s%s%s%s%s", whole->source, *whole->tick ? ", tick " : "", whole->tick, burst, period);
 }
 
+/* "the names of 2 binaries are missing", or "" */
+static void names_text(const struct report *report, char text[64])
+{
+    const struct flow_missing *ignored;
+    const size_t missing = flow_missing(report->flow, &ignored);
+    *text = 0;
+    if (missing)
+        snprintf(text, 64, "the names of %s %s are missing", number_count(missing),
+                 missing == 1 ? "binary" : "binaries");
+}
+
 void report_measured_short(const struct report *report)
 {
     unsigned causes, cause;
-    const struct flow_missing *ignored;
-    const size_t missing = flow_missing(report->flow, &ignored);
     const uint64_t lost = losses(report, &causes, &cause);
     const uint64_t missed = report->totals.samples - flow_attributed(report->flow);
     char *source = source_text(report), part[32];
-    char cost[64] = "", unnamed[96] = "", lost_text[128] = "nothing was lost";
+    char cost[64] = "", unnamed[96] = "", names[64], lost_text[128] = "";
+    names_text(report, names);
     if (report->options->damage)
         snprintf(lost_text, sizeof lost_text, "the file is incomplete");
     if (cost_of(report, "handler_ns", part))
@@ -165,14 +180,13 @@ void report_measured_short(const struct report *report)
                  number_percent(missed, report->totals.samples));
     if (causes == 1)
         snprintf(lost_text, sizeof lost_text, "%s %s", number_count(lost), loss_text(cause, lost));
-    else if (!causes && !report->options->damage && missing)
-        snprintf(lost_text, sizeof lost_text, "no event was lost, the names of %s %s are missing",
-                 number_count(missing), missing == 1 ? "binary" : "binaries");
     else if (causes)
         snprintf(lost_text, sizeof lost_text, "%s events lost or skipped, %u causes (-v)", number_count(lost), causes);
+    else if (!report->options->damage)
+        snprintf(lost_text, sizeof lost_text, "%s was lost", *names ? "no event" : "nothing");
     fputc('\n', report->out);
-    paragraph_labelled(report->out, "Measured", 0, 10, report->options->width, "%s%s%s; %s.", source, cost, unnamed,
-                       lost_text);
+    paragraph_labelled(report->out, "Measured", 0, 10, report->options->width, "%s%s%s; %s%s%s.", source, cost, unnamed,
+                       lost_text, *names ? ", " : "", names);
     free(source);
 }
 
@@ -230,20 +244,20 @@ static void not_known(const struct report *report)
         say(report, "%s of the samples belong to no known object:", number_percent(missed, report->totals.samples));
     for (size_t i = 0; i < count; i++)
         fprintf(out, "    %12s  %s\n", number_count(counts[i]), reasons[i]);
-    const struct flow_missing *ignored;
-    size_t missing = flow_missing(report->flow, &ignored);
-    if (losses(report, &causes, &cause))
+    char names[64];
+    names_text(report, names);
+    const bool whole = !losses(report, &causes, &cause) && !report->options->damage;
+    if (whole)
+        say(report, "%s was lost%s%s.", *names ? "No event" : "Nothing", *names ? "; " : "", names);
+    else if (causes)
         fputs("  Lost or skipped:\n", out);
-    else if (!report->options->damage && missing)
-        say(report, "No event was lost; the names of %s %s are missing.", number_count(missing),
-            missing == 1 ? "binary" : "binaries");
-    else if (!report->options->damage)
-        fputs("  Nothing was lost.\n", out);
     for (unsigned i = 0; i < LOSS_CAUSES; i++) {
         if (flow_losses(report->flow)[i])
             fprintf(out, "    %12s  %s\n", number_count(flow_losses(report->flow)[i]),
                     loss_text(i, flow_losses(report->flow)[i]));
     }
+    if (!whole && *names)
+        say(report, "Besides, %s.", names);
 }
 
 void report_measured(const struct report *report)

@@ -20,13 +20,6 @@ int report_flush(FILE *out, struct error *err)
     return error_set(err, -EIO, "cannot write the report: %s", strerror(errno));
 }
 
-static void put_safe(FILE *out, const char *text)
-{
-    char *safe = text_safe_fit(text, LONGEST_NAME);
-    fputs(safe, out);
-    free(safe);
-}
-
 void report_heading(const struct report *report, const char *text)
 {
     bool color = report->options->color;
@@ -87,13 +80,7 @@ static void answer_remote(const struct report *report, const struct findings *fi
     const bool by_bytes = findings && findings->remote_bytes >= 0;
     const bool much = by_bytes ? findings->remote_bytes > 0.1 : totals->remote * 10 > totals->home_known;
     const char *color = !report->options->color ? "" : much ? "\033[1;31m" : "\033[1;32m";
-    if (by_bytes)
-        paragraph(report->out, 2, report->options->width, color,
-                  "%s of the accesses are remote (%s of %s samples), and %s of the bytes from memory, on %s.",
-                  number_percent(totals->remote, totals->home_known), number_count(totals->remote),
-                  number_count(totals->home_known),
-                  number_percent((uint64_t)(findings->remote_bytes * 1e6 + 0.5), 1000000), nodes);
-    else if (findings && findings->facts->weights.by_period)
+    if (findings && findings->facts->weights.by_period)
         paragraph(report->out, 2, report->options->width, color,
                   "%s of the accesses are remote, each sample weighed by its period (%s of %s samples) on %s.",
                   number_percent((uint64_t)(facts_remote_ratio(findings->facts) * 1e6 + 0.5), 1000000),
@@ -117,16 +104,24 @@ static size_t process_count(const struct flow *flow)
     return count;
 }
 
+enum { LEAST_COMMAND = 16 }; /* columns of it that are shown on any terminal: a program is known by them */
+
 static void head(const struct report *report)
 {
-    FILE *out = report->out;
-    put_safe(out, *report->whole.command ? report->whole.command : "(no command)");
-    size_t processes = process_count(report->flow);
-    fprintf(out, ": %s, %zu process%s, %zu thread%s", number_seconds(report->whole.duration), processes,
-            processes == 1 ? "" : "es", flow_thread_count(report->flow), plural(flow_thread_count(report->flow)));
-    if (report->whole.has_exit_status && report->whole.exit_status)
-        fprintf(out, ", exit status %d", report->whole.exit_status);
-    fputs("\n\n", out);
+    size_t processes = process_count(report->flow), threads = flow_thread_count(report->flow);
+    int status = report->whole.has_exit_status ? report->whole.exit_status : 0;
+    char *ended = status ? mem_format(", exit status %d", status) : mem_strdup("");
+    char *numbers = mem_format(": %s, %zu process%s, %zu thread%s%s", number_seconds(report->whole.duration), processes,
+                               processes == 1 ? "" : "es", threads, plural(threads), ended);
+    size_t width = (size_t)report->options->width, taken = text_width(numbers);
+    char *command = text_safe_fit(*report->whole.command ? report->whole.command : "(no command)",
+                                  width == 0                      ? LONGEST_NAME
+                                  : width > taken + LEAST_COMMAND ? width - taken
+                                                                  : LEAST_COMMAND);
+    fprintf(report->out, "%s%s\n\n", command, numbers);
+    free(command);
+    free(numbers);
+    free(ended);
     if (report->options->filter.pid)
         say(report, "Only process %u is counted here.", report->options->filter.pid);
 }
@@ -149,7 +144,8 @@ char *report_file(const struct view_options *options)
 {
     char *file = text_safe_fit(options->path ? options->path : "", LONGEST_NAME);
     bool standard = strcmp(file, "") == 0 || strcmp(file, "numalens.data") == 0;
-    char *text = standard ? mem_strdup("") : mem_format(" %s", file);
+    char *word = text_shell(file), *text = standard ? mem_strdup("") : mem_format(" %s", word);
+    free(word);
     free(file);
     return text;
 }
@@ -164,6 +160,8 @@ static struct command command(const struct report *report, char *arguments, cons
     return (struct command){text, why};
 }
 
+enum { NEXT = 10 }; /* columns of the label */
+
 static void next_commands(const struct report *report)
 {
     struct command commands[5];
@@ -176,13 +174,13 @@ static void next_commands(const struct report *report)
                                report->topology->cpu_count > 1 ? (report->topology->cpu_count + 1) / 2 : 1),
                     "what would be remote on two nodes");
     if (report->totals.samples) {
-        commands[count++] = command(report, mem_strdup("patterns"), "each finding: evidence, and the code to change");
+        commands[count++] = command(report, mem_strdup("patterns"), "evidence, and code to change");
         if (report->sites.items.count)
             commands[count++] = command(report, mem_format("object %u", report->sites.items.items[0].object),
-                                        "the first object: who uses it when");
+                                        "who uses the first object");
     }
     if (report->traffic)
-        commands[count++] = command(report, mem_strdup("traffic"), "bytes from memory by object, thread and node");
+        commands[count++] = command(report, mem_strdup("traffic"), "bytes from memory");
     commands[count++] = report->options->verbose
                             ? command(report, mem_strdup("objects"), "each object by itself, with its id")
                             : command(report, mem_strdup("-v"), "threads, functions, nodes, losses");
@@ -190,7 +188,10 @@ static void next_commands(const struct report *report)
         width = (int)text_width(commands[i].text) > width ? (int)text_width(commands[i].text) : width;
     for (unsigned i = 0; i < count; i++) {
         int pad = width - (int)text_width(commands[i].text);
-        fprintf(report->out, "%-10s%s%*s  %s\n", i ? "" : "Next", commands[i].text, pad, "", commands[i].why);
+        bool fits =
+            !report->options->width || NEXT + (size_t)width + 2 + strlen(commands[i].why) <= report->options->width;
+        fprintf(report->out, "%-*s%s%*s  %s\n", NEXT, i ? "" : "Next", commands[i].text, fits ? pad : 0, "",
+                fits ? commands[i].why : "");
         free(commands[i].text);
     }
 }
@@ -260,11 +261,9 @@ int report_text(const struct flow *flow, const struct view_options *options, FIL
 
 int rows_text(const struct rows *rows, const struct view_options *options, FILE *out, struct error *err)
 {
-    static const char *const nouns[VIEW_TABLES][2] = {{"object", "objects"},
-                                                      {"site", "sites"},
-                                                      {"thread", "threads"},
-                                                      {"function", "functions"},
-                                                      {"process", "processes"}};
+    static const char *const nouns[VIEW_TABLES][2] = {
+        {"object", "objects"}, {"site", "sites"}, {"thread", "threads"},   {"function", "functions"},
+        {"line", "lines"},     {"type", "types"}, {"process", "processes"}};
     struct flow_totals totals = flow_totals(rows->flow);
     fprintf(out, "%s %s, %s samples", number_count(rows->matching), nouns[rows->table][rows->matching != 1],
             number_count(totals.samples));

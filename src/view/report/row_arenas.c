@@ -2,6 +2,7 @@
  *
  * [heap] and [arena] are what is left of malloc's memory between blocks. A sample there is of a block that was freed, or of
  * malloc's own data; who causes it are the sites whose blocks were next to it then. */
+#include "base/order.h"
 #include "base/strtab.h"
 #include "view/report/rows.h"
 
@@ -15,15 +16,7 @@ struct part { /* of the samples in a row's arenas, those next to blocks of one s
     uint64_t samples;
 };
 
-static int by_samples(const void *left, const void *right)
-{
-    const struct part *a = left, *b = right;
-    if (a->row != b->row)
-        return a->row < b->row ? -1 : 1;
-    if (a->samples != b->samples)
-        return a->samples > b->samples ? -1 : 1;
-    return a->site < b->site ? -1 : a->site > b->site;
-}
+ORDER_BY(by_samples, struct part, ORDER(a->row, b->row) ?: ORDER(b->samples, a->samples) ?: ORDER(a->site, b->site))
 
 static void name_row(struct rows *rows, struct row *row, const struct part *parts, size_t count)
 {

@@ -1,4 +1,5 @@
 /* view/report/row_stacks.c - stacks: one object per process in tables, each thread's by itself where one is shown. */
+#include "base/order.h"
 #include "view/report/rows.h"
 
 /* Of each process, the stack with the most samples stands for all. */
@@ -33,13 +34,7 @@ struct row rows_with_stacks(const struct rows *rows, uint32_t index)
     return row;
 }
 
-static int by_samples(const void *left, const void *right)
-{
-    const struct row_stack *a = left, *b = right;
-    if (a->samples != b->samples)
-        return a->samples > b->samples ? -1 : 1;
-    return a->object < b->object ? -1 : a->object > b->object;
-}
+ORDER_BY(by_samples, struct row_stack, ORDER(b->samples, a->samples) ?: ORDER(a->object, b->object))
 
 void rows_each_stack(struct rows *rows)
 {

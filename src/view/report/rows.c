@@ -1,5 +1,6 @@
 #include "view/report/rows.h"
 
+#include "analysis/names/object_name.h"
 #include "base/strtab.h"
 
 #include <stdlib.h>
@@ -19,6 +20,10 @@ struct row rows_object(const struct flow *flow, uint32_t index)
                         .line = object->line,
                         .module = object->module,
                         .via = site ? site->via : "",
+                        .variable = site && *site->variable ? site->name : "",
+                        .type = *object->array ? object->array
+                                : site         ? site->type
+                                               : "",
                         .pid = flow_process(flow, object->process)->pid,
                         .process = object->process,
                         .alloc_thread = object->alloc_thread,
@@ -46,6 +51,8 @@ struct row rows_site(const struct flow *flow, uint32_t site_index, uint32_t obje
     row.line = site->line;
     row.module = site->module;
     row.via = site->via;
+    row.variable = *site->variable ? site->name : "";
+    row.type = site->type;
     row.size = site->peak_bytes;
     row.count = site->count;
     row.bytes = site->bytes;
@@ -209,10 +216,9 @@ struct rows rows_groups(const struct rows *processes)
     return groups;
 }
 
-struct row rows_function(const struct flow *flow, uint32_t index)
+static struct row code_row(const struct flow_function *function)
 {
-    const struct flow_function *function = flow_function(flow, index);
-    return (struct row){.id = index,
+    return (struct row){.id = function->id,
                         .object = FLOW_NONE,
                         .site = FLOW_NONE,
                         .kind = OBJECT_KINDS,
@@ -225,10 +231,34 @@ struct row rows_function(const struct flow *flow, uint32_t index)
                         .totals = function->totals};
 }
 
+struct row rows_function(const struct flow *flow, uint32_t index)
+{
+    return code_row(flow_function(flow, index));
+}
+
+struct row rows_line(const struct flow *flow, uint32_t index)
+{
+    return code_row(flow_line(flow, index));
+}
+
+const char *rows_use_name(const struct rows *rows, const struct row_use *use)
+{
+    const char *name = rows->names ? object_name(rows->names, use->object) : "";
+    return *name ? name : "?";
+}
+
 static void make_functions(struct rows *rows)
 {
     for (uint32_t i = 0; i < flow_function_count(rows->flow); i++)
         array_push(&rows->items, rows_function(rows->flow, i));
+}
+
+static void make_lines(struct rows *rows)
+{
+    for (uint32_t i = 0; i < flow_line_count(rows->flow); i++) {
+        array_push(&rows->items, rows_line(rows->flow, i));
+        rows->row_of[i] = i;
+    }
 }
 
 static bool contains(const char *text, const char *wanted)
@@ -339,8 +369,6 @@ static void select_objects(struct rows *rows, const struct view_filter *filter, 
             break;
         }
         struct row row = rows_with_stacks(rows, order->index);
-        if (filter->text)
-            rows_variable(rows, &row);
         if (!row_passes(filter, &row, rows->samples))
             continue;
         if (limit == 0 || rows->matching < limit) {
@@ -360,8 +388,6 @@ static void select_rows(struct rows *rows, const struct view_filter *filter, con
     array_of(struct order) orders = {0};
     for (uint32_t i = 0; i < rows->items.count; i++) {
         struct row *row = &rows->items.items[i];
-        if (filter->text && rows->table == VIEW_SITES)
-            rows_variable(rows, row);
         if (row_passes(filter, row, rows->samples))
             array_push(&orders, (struct order){.index = i,
                                                .key = row_key(row, sort),
@@ -393,7 +419,10 @@ static void rows_begin(struct rows *rows, const struct flow *flow, enum view_tab
 {
     struct flow_totals whole = flow_totals(flow);
     *rows = (struct rows){.table = table, .flow = flow, .samples = whole.samples, .remote = whole.remote};
-    rows->row_of_count = rows_by_thread(rows) ? flow_thread_count(flow) : flow_sampled_object_count(flow);
+    rows->row_of_count = rows_by_thread(rows)  ? flow_thread_count(flow)
+                         : table == VIEW_LINES ? flow_line_count(flow)
+                                               : flow_sampled_object_count(flow);
+    rows->names = table == VIEW_LINES ? object_names_new(flow) : NULL;
     rows->row_of = mem_alloc((rows->row_of_count + 1) * sizeof *rows->row_of);
     memset(rows->row_of, 0xff, (rows->row_of_count + 1) * sizeof *rows->row_of);
 }
@@ -415,8 +444,20 @@ void rows_one_object(struct rows *rows, const struct flow *flow, uint32_t object
     map64_free(&leads);
     array_push(&rows->items, rows_with_stacks(rows, object));
     rows_each_stack(rows);
-    rows_variables(rows);
     rows_arenas(rows);
+}
+
+void rows_lines_begin(struct rows *rows, const struct flow *flow)
+{
+    rows_begin(rows, flow, VIEW_LINES);
+    make_lines(rows);
+    array_each (&rows->items, struct row, row)
+        row->totals = (struct flow_totals){0};
+}
+
+void rows_lines_end(struct rows *rows)
+{
+    select_rows(rows, &(struct view_filter){.kind = -1, .min_samples = 1}, "samples", 0);
 }
 
 void rows_make(struct rows *rows, const struct flow *flow, enum view_table table, const struct view_options *options,
@@ -428,7 +469,6 @@ void rows_make(struct rows *rows, const struct flow *flow, enum view_table table
     switch (table) {
     case VIEW_OBJECTS:
         select_objects(rows, &options->filter, sort, limit);
-        rows_variables(rows);
         rows_arenas(rows);
         return;
     case VIEW_SITES:
@@ -440,15 +480,16 @@ void rows_make(struct rows *rows, const struct flow *flow, enum view_table table
     case VIEW_PROCESSES:
         make_processes(rows);
         break;
+    case VIEW_LINES:
+        make_lines(rows);
+        break;
     default:
         make_functions(rows);
         break;
     }
     select_rows(rows, &options->filter, sort, limit);
-    if (table == VIEW_SITES) {
-        rows_variables(rows);
+    if (table == VIEW_SITES)
         rows_arenas(rows);
-    }
 }
 
 void rows_free(struct rows *rows)
@@ -458,12 +499,16 @@ void rows_free(struct rows *rows)
         array_free(&row->latencies);
         map64_free(&row->thread_index);
         free(row->homes);
+        free(row->from);
+        array_free(&row->uses);
+        map64_free(&row->use_index);
     }
     array_free(&rows->items);
     array_free(&rows->stacks);
     array_free(&rows->each_stack);
+    object_names_free(rows->names);
+    free(rows->row_bytes);
     facts_free(rows->facts);
-    rows_variables_free(rows);
     strtab_free(rows->arena_texts);
     free(rows->row_of);
 }

@@ -13,23 +13,34 @@ struct row_thread {
     uint64_t samples, reads, writes, remote;
 };
 
-struct row { /* an object (of stacks, all of a process), or a site with its objects, or a thread, function, process */
+struct row_use { /* objects of one site that a line accesses */
+    uint32_t object;
+    uint64_t samples, remote;
+};
+
+struct
+    row { /* an object (of stacks, all of a process), or a site with its objects, or a thread, function, line, process */
     uint32_t id;     /* object, site, thread, function or process index; FLOW_NONE: a group that nobody allocated */
     uint32_t object; /* itself, or one that stands for the group */
     uint32_t site;
     uint8_t kind;
     const char *name, *label, *file, *module, *via; /* label: of the site, or NULL */
     const char *variable;                           /* what the source calls it, or "" */
+    const char *type;                               /* that the variable is declared with, or "" */
     const char *blocks_of; /* [heap], [arena]: the sites of the blocks next to its samples; or NULL */
     uint32_t line, pid, process, alloc_thread;
     uint64_t size, count, bytes, start, end;
     uint64_t offset; /* file: where in the file it begins; of several, the first */
     struct flow_totals totals;
+    const char *text; /* source: the line itself */
+    bool is_bare;     /* source: a line without samples, which has no figures */
 
     /* filled by rows_facts */
     array_of(struct row_thread) threads; /* most samples first */
     struct map64 thread_index;
-    uint64_t *homes; /* samples by home node */
+    uint64_t *homes, *from;        /* samples by home node; by the node that they come from */
+    array_of(struct row_use) uses; /* lines: most samples first */
+    struct map64 use_index;
     array_of(uint32_t) latencies;
     uint32_t p95;
     bool has_p95;
@@ -44,18 +55,18 @@ struct rows {
     enum view_table table;
     const struct flow *flow;
     array_of(struct row) items;
-    struct strtab *variables; /* owns the rows' names, where there are any */
     struct strtab *arena_texts;
-    struct sources *sources;
-    struct map64 variable_of; /* site -> text in `variables` */
-    size_t matching;          /* before the limit */
-    uint64_t samples, remote; /* of the whole flow: what shares are of */
-    uint32_t *row_of;         /* object (or, of threads and processes, thread) -> row, or FLOW_NONE */
+    size_t matching;            /* before the limit */
+    uint64_t samples, remote;   /* of the whole flow: what shares are of */
+    uint32_t *row_of;           /* object (of threads and processes thread, of lines line) -> row, or FLOW_NONE */
+    struct object_names *names; /* of lines' objects, or NULL */
     size_t row_of_count;
     array_of(uint32_t) stacks;             /* every stack object */
     array_of(struct row_stack) each_stack; /* of the one object that is shown, most samples first */
     struct facts *facts;                   /* of everything, or NULL; its own */
     bool one_object;
+    const struct rows *accessed_at;  /* with one_object: the lines that access it; not its own */
+    struct traffic_bytes *row_bytes; /* types and fields: by the rows' ids, or NULL; its own */
     struct traffic *traffic; /* bytes from memory, where they were recorded and are shown, or NULL; not its own */
 };
 
@@ -78,17 +89,15 @@ void rows_free(struct rows *rows);
 int rows_facts(struct rows *rows, struct row_facts *facts, struct error *err);
 void row_facts_free(struct row_facts *facts);
 
+/* Lines that access the objects of `of`, most samples first, with facts; totals are of these accesses alone. */
+int rows_accessed_at(struct rows *lines, const struct rows *of, struct error *err);
+
 /* problems/traffic_report.c: bytes from memory, or NULL when they were not recorded; of one row of objects, sites, threads or
  * functions, NULL when it has none of its own: one of several objects of a site */
 struct traffic_bytes;
 struct view_options;
 struct traffic *rows_traffic(const struct flow *flow, const struct view_options *options);
 const struct traffic_bytes *row_traffic(const struct rows *rows, const struct row *row);
-
-/* row_variables.c: names of what objects' and sites' rows allocate, out of the source where it is at hand. */
-void rows_variable(struct rows *rows, struct row *row);
-void rows_variables(struct rows *rows);
-void rows_variables_free(struct rows *rows);
 
 /* row_arenas.c: which sites the blocks in [heap] and [arena] come from. */
 void rows_arenas(struct rows *rows);
@@ -120,6 +129,14 @@ struct row rows_object(const struct flow *flow, uint32_t index);
 struct row rows_site(const struct flow *flow, uint32_t site, uint32_t object); /* `object`: one of its, or FLOW_NONE */
 struct row rows_thread(const struct flow *flow, uint32_t index);
 struct row rows_function(const struct flow *flow, uint32_t index);
+struct row rows_line(const struct flow *flow, uint32_t index);
+
+void row_note(struct row *row, const struct flow_access *access, uint32_t nodes); /* threads, nodes, latencies */
+uint64_t row_writers(const struct row *row);                                      /* threads that write */
+void rows_sum_up(struct rows *rows);                                              /* once all are noted */
+void rows_lines_begin(struct rows *rows, const struct flow *flow);                /* all of them, without totals */
+void rows_lines_end(struct rows *rows); /* those that got any, most samples first */
+const char *rows_use_name(const struct rows *rows, const struct row_use *use);
 struct row rows_process(const struct flow *flow, uint32_t index);
 
 /* Processes that run one program for one parent, in flow's order; the caller frees the items. */

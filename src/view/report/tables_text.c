@@ -1,4 +1,5 @@
 /* view/report/tables_text.c - rows as tables for people. */
+#include "base/order.h"
 #include "view/columns/columns.h"
 #include "view/number.h"
 #include "view/table.h"
@@ -9,11 +10,53 @@
 /* "s->basis(faces.c:55) in read_subspace": what a reader looks for comes first, since long cells are cut. */
 static void put_variable(struct table *table, const struct flow *flow, const struct row *row)
 {
-    const char *twin = strstr(row->name, ") #"); /* several sites on one line */
-    const char *number = twin ? twin + 1 : "";
-    table_cell(table, "%s(%s:%u)%s in %s%s%s", row->variable, base_name(row->file), row->line, number,
+    table_cell(table, "%s(%s:%u) in %s%s%s", row->variable, base_name(row->file), row->line,
                flow_site(flow, row->site)->function, *row->via ? " via " : "", row->via);
-    table_shorter(table, "%s(%s:%u)%s", row->variable, base_name(row->file), row->line, number);
+    table_shorter(table, "%s(%s:%u)", row->variable, base_name(row->file), row->line);
+}
+
+/* A function without return type, template arguments and parameters: `Builder::MakeCSR`. */
+static void short_function(const char *function, char *text, size_t size)
+{
+    size_t used = 0;
+    int depth = 0;
+    for (const char *at = function; *at && used + 1 < size; at++) {
+        if (strncmp(at, "operator", 8) == 0 || strncmp(at, "(anonymous namespace)", 21) == 0) {
+            size_t length = *at == '(' ? 21 : strcspn(at, "(");
+            for (size_t i = 0; i < length && used + 1 < size; i++)
+                text[used++] = at[i];
+            at += length - 1;
+        } else if (*at == '<' || *at == '(') {
+            if (depth == 0 && *at == '(')
+                break;
+            depth++;
+        } else if (*at == '>' || *at == ')') {
+            depth -= depth > 0;
+        } else if (*at == ' ' && depth == 0) {
+            used = 0; /* what came was the type that it returns */
+        } else if (depth == 0) {
+            text[used++] = *at;
+        }
+    }
+    text[used] = '\0';
+}
+
+/* Where cells are short, the name, the file and the line stay, and what C++ adds to them goes. */
+static void put_function(struct table *table, const struct flow *flow, const struct row *row)
+{
+    const struct flow_site *site = row->site != FLOW_NONE ? flow_site(flow, row->site) : NULL;
+    table_cell(table, "%s%s%s", row->name, *row->via ? " via " : "", row->via);
+    if (!site || !*site->function || !site->line)
+        return;
+    const char *number = strstr(row->name, ") #");
+    char text[256];
+    bool is_work = strncmp(site->name, site->function, strlen(site->function)) != 0; /* qsort (sorted.c:12) */
+    if (is_work)
+        snprintf(text, sizeof text, "%.*s", (int)strcspn(site->name, " "), site->name);
+    else
+        short_function(site->function, text, sizeof text);
+    table_shorter(table, "%s(%s:%u)%s", *text ? text : site->function, base_name(site->file), site->line,
+                  number ? number + 1 : "");
 }
 
 /* A static object has an owner when it is thread-local. */
@@ -58,7 +101,7 @@ void table_object(struct table *table, const struct flow *flow, const struct row
     else if (row->blocks_of)
         put_arena(table, row);
     else
-        table_cell(table, "%s%s%s", row->name, *row->via ? " via " : "", row->via);
+        put_function(table, flow, row);
 }
 
 static bool has_groups(const struct flow *flow)
@@ -70,13 +113,7 @@ static bool has_groups(const struct flow *flow)
     return false;
 }
 
-static int by_samples(const void *left, const void *right)
-{
-    const struct row *a = left, *b = right;
-    if (a->totals.samples != b->totals.samples)
-        return a->totals.samples > b->totals.samples ? -1 : 1;
-    return a->id < b->id ? -1 : a->id > b->id;
-}
+ORDER_BY(by_samples, struct row, ORDER(b->totals.samples, a->totals.samples) ?: ORDER(a->id, b->id))
 
 static void print_groups(const struct rows *rows, const struct view_options *options, unsigned indent, FILE *out)
 {

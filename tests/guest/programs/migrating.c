@@ -6,6 +6,9 @@
  *     bound        made on node 0 and bound there, used from node 3
  *     twins        shared memory that a child process has too, made on node 0, used from node 3
  *     huge         as far, in one huge page
+ *     scattered    as far, in huge pages, and used here and there instead of in order
+ *     halves       as scattered, and its second half is used by a thread on node 1
+ *     mix          as scattered, and all of it is read by threads on nodes 1 and 3
  *     full         as far, while node 3 is filled up
  *     dies         as far; unmaps its array half-way, then kills itself
  *     execs        as far, then executes itself again as far
@@ -23,6 +26,7 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -73,6 +77,31 @@ static void fill(void)
         array[i] = (long)(i * 2654435761u);
 }
 
+/* One access for each page, times `rounds`, anywhere between two pages of the array. */
+static long use_scattered(size_t from, size_t end)
+{
+    long total = 0;
+    uint64_t state = from + 1;
+    for (long i = 0; i < rounds * (long)pages; i++) {
+        state = state * 6364136223846793005u + 1442695040888963407u;
+        size_t at = (from + (state >> 20) % (end - from)) * (PAGE / sizeof *array) + (state >> 10) % 512;
+        total += array[at] ^ i;
+        array[at] = total;
+    }
+    return total;
+}
+
+static long read_scattered(size_t from, size_t end, long accesses)
+{
+    long total = 0;
+    uint64_t state = from + end;
+    for (long i = 0; i < accesses; i++) {
+        state = state * 6364136223846793005u + 1442695040888963407u;
+        total += array[(from + (state >> 20) % (end - from)) * (PAGE / sizeof *array) + (state >> 10) % 512];
+    }
+    return total;
+}
+
 /* Strides over lines, not words: emulation is slow, and a page is a page. */
 static long use(long first, long last)
 {
@@ -94,14 +123,24 @@ static long read_only(long first, long last)
     return total;
 }
 
+static void count_range(size_t from, size_t end, unsigned *count)
+{
+    enum { ASKED = 512 };
+    while (from < end) {
+        void *list[ASKED];
+        int status[ASKED];
+        size_t asked = 0;
+        for (; asked < ASKED && from < end; asked++)
+            list[asked] = (char *)array + from++ * PAGE;
+        need(syscall(SYS_move_pages, 0, asked, list, NULL, status, 0) == 0, "move_pages");
+        for (size_t i = 0; i < asked; i++)
+            count[status[i] >= 0 && status[i] < NODES ? status[i] : NODES]++;
+    }
+}
+
 static void count_pages(unsigned *count)
 {
-    for (size_t i = 0; i < pages; i++) {
-        void *page = (char *)array + i * PAGE;
-        int status = -1;
-        need(syscall(SYS_move_pages, 0, 1ul, &page, NULL, &status, 0) == 0, "move_pages");
-        count[status >= 0 && status < NODES ? status : NODES]++;
-    }
+    count_range(0, pages, count);
 }
 
 static double seconds(void)
@@ -151,6 +190,21 @@ static void linger(int node)
     }
 }
 
+/* Likewise of a part, which no other thread that lingers uses. */
+static void linger_scattered(int node, size_t from, size_t end)
+{
+    double start = seconds(), since = 0, most = getenv("LINGER") ? atof(getenv("LINGER")) : 0;
+    while (seconds() - start < most && (since == 0 || seconds() - since < 1)) {
+        unsigned count[NODES + 1] = {0};
+        volatile long sum = read_scattered(from, end, 100000);
+        (void)sum;
+        if (node == STAY)
+            continue;
+        count_range(from, end, count);
+        since = count[node] < end - from ? 0 : since == 0 ? seconds() : since;
+    }
+}
+
 static void report(void)
 {
     unsigned count[NODES + 1] = {0};
@@ -190,6 +244,25 @@ static void *look(void *argument)
     go_to(worker->node);
     worker->total = read_only(0, rounds);
     linger(SPREAD);
+    return NULL;
+}
+
+static void *use_half(void *argument)
+{
+    struct worker *worker = argument;
+    go_to(worker->node);
+    size_t from = worker->node == 1 ? pages / 2 : 0;
+    worker->total = use_scattered(from, from + pages / 2);
+    linger_scattered(worker->node, from, from + pages / 2);
+    return NULL;
+}
+
+static void *read_all(void *argument)
+{
+    struct worker *worker = argument;
+    go_to(worker->node);
+    worker->total = read_scattered(0, pages, rounds * (long)pages);
+    linger_scattered(STAY, 0, pages);
     return NULL;
 }
 
@@ -297,8 +370,9 @@ int main(int argc, char **argv)
     if (strcmp(how, "huge") == 0)
         pages = HUGE / PAGE;
     make(strcmp(how, "twins") == 0 ? MAP_SHARED : MAP_PRIVATE);
-    if (strcmp(how, "huge") == 0)
-        need(madvise(array, HUGE, MADV_HUGEPAGE) == 0, "madvise");
+    bool scattered = strcmp(how, "scattered") == 0, halves = strcmp(how, "halves") == 0, mix = strcmp(how, "mix") == 0;
+    if (strcmp(how, "huge") == 0 || scattered || halves || mix)
+        need(madvise(array, pages * PAGE, MADV_HUGEPAGE) == 0, "madvise");
     if (strcmp(how, "bound") == 0)
         bind_to_node_0();
     fill();
@@ -309,6 +383,19 @@ int main(int argc, char **argv)
         total = run_threads(fight, 1, 2);
     } else if (strcmp(how, "shared") == 0) {
         total = run_threads(look, 0, 3);
+    } else if (scattered) {
+        go_to(3);
+        total = use_scattered(0, pages);
+        linger_scattered(3, 0, pages);
+    } else if (halves || mix) {
+        struct worker workers[] = {{.node = 1}, {.node = 3}};
+        for (int i = 0; i < 2; i++)
+            need(pthread_create(&workers[i].thread, NULL, mix ? read_all : use_half, &workers[i]) == 0,
+                 "pthread_create");
+        for (int i = 0; i < 2; i++) {
+            pthread_join(workers[i].thread, NULL);
+            total += workers[i].total;
+        }
     } else if (strcmp(how, "twins") == 0) {
         int end;
         pid_t child = twin(&end);

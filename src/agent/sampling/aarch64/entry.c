@@ -42,7 +42,7 @@ void step_forget(struct agent_thread *self)
 uint32_t step_spread(const struct agent_thread *self)
 {
     (void)self;
-    return 32;
+    return 64;
 }
 
 uint32_t step_signals(void)

@@ -25,71 +25,37 @@ static void show_registers(const struct engine *engine, ucontext_t *context)
     context->uc_mcontext.gregs[REG_RIP] = (greg_t)engine->registers.rip;
 }
 
+struct burst {
+    struct agent_thread *self;
+    ucontext_t *context;
+};
+
 /* Notes what the block's first instruction is about to access. False: the burst ends before it. */
-static bool note_accesses(struct engine *engine, const struct block *block, ucontext_t *context)
+static bool note_accesses(struct engine *engine, const struct block *block, const struct decode_access *accesses,
+                          unsigned count)
 {
-    struct agent_thread *self = engine->user;
-    struct decode_access accesses[DECODE_MAX_ACCESSES];
-    if (block->first.operands[0].elements)
-        vectors_show(engine);
-    int count = decode_accesses(&block->first, &engine->registers, accesses);
+    struct burst *burst = engine->user;
+    struct agent_thread *self = burst->self;
     if (block->writes)
-        for (int i = 0; i < count; i++)
+        for (unsigned i = 0; i < count; i++)
             if (accesses[i].flags & SAMPLE_WRITE &&
                 (begins_sequence(engine, &accesses[i]) ||
                  (accesses[i].addr < block->next && accesses[i].addr + accesses[i].size > block->pc)))
-                return false;                              /* or it changes the very instructions that were copied */
-    if (count > 0 && (uint32_t)count > self->sampler.skip) /* else they are let pass, and nobody looks */
-        show_registers(engine, context);
-    for (int i = 0; i < count; i++) {
+                return false;       /* or it changes the very instructions that were copied */
+    if (count > self->sampler.skip) /* else they are let pass, and nobody looks */
+        show_registers(engine, burst->context);
+    for (unsigned i = 0; i < count; i++) {
         struct step_access access = {.addr = accesses[i].addr, .size = accesses[i].size, .flags = accesses[i].flags};
-        if (!burst_access(self, context, &access))
+        if (!burst_access(self, burst->context, &access))
             return false;
     }
-    return count >= 0;
-}
-
-static void repeat(struct engine *engine, const struct block *block)
-{
-    uint64_t remaining = --engine->registers.general[DECODE_RCX];
-    bool equal = engine->flags & FLAG_ZERO;
-    bool again = remaining != 0 && !(block->last.until_equal && equal) && !(block->last.while_equal && !equal);
-    if (!again)
-        engine->registers.rip = block->next;
-}
-
-/* Runs one block. False: the burst is over, and the registers are those before the instruction it ends at. */
-static bool run_block(struct engine *engine, struct block *block, ucontext_t *context)
-{
-    if (block->last.kind == OUTLINE_STOP && block->instructions == 1) {
-        struct agent_thread *self = engine->user;
-        self->sampler.stopped_at = (uint32_t)block->last.target;
-        return false;
-    }
-    if (block->last.kind == OUTLINE_REPEAT && engine->registers.general[DECODE_RCX] == 0) {
-        engine->registers.rip = block->next;
-        return true;
-    }
-    if (block->first.operand_count > 0 && !note_accesses(engine, block, context))
-        return false;
-    if (block->code) {
-        if (block->vector)
-            vectors_load(engine);
-        engine->current = block;
-        engine->running = true;
-        ((void (*)(uint64_t))engine->enter)((uint64_t)engine->code + block->code);
-        engine->running = false;
-        if (engine->faulted)
-            return false;
-    }
-    if (block->last.kind == OUTLINE_REPEAT) {
-        repeat(engine, block);
-        return true;
-    }
-    if (block->last.kind == OUTLINE_BRANCH)
-        return branch_take(engine, block);
-    engine->registers.rip = block->next;
     return true;
+}
+
+static bool may_run(struct engine *engine, uint64_t pc)
+{
+    (void)engine;
+    return !agent_owns_code(pc);
 }
 
 static void keep_vectors(struct agent_thread *self)
@@ -103,44 +69,18 @@ void engine_burst(struct engine *engine, struct agent_thread *self, ucontext_t *
     uint64_t flags = (uint64_t)general[REG_EFL];
     if (flags & (FLAG_TRAP | FLAG_ALIGNMENT) || !vectors_fit(engine, context))
         return;
-    engine->user = self;
+    struct burst burst = {self, context};
+    engine->user = &burst;
+    engine->accesses = note_accesses;
+    engine->may_run = may_run;
     self->sampler.calls_out = keep_vectors;
-    engine->faulted = false;
     engine->flags = flags & FLAGS_PROGRAM;
     frame_registers(context, &engine->registers, &engine->vectors);
-    uint64_t limit = (uint64_t)STEPS_PER_ACCESS * (self->sampler.remaining + self->sampler.skip + 1);
-    while (self->sampler.steps < limit) {
-        uint64_t pc = engine->registers.rip;
-        if (agent_owns_code(pc) || pc >= VSYSCALL_PAGE)
-            break;
-        struct block *block = block_at(engine, pc);
-        if (!block || !run_block(engine, block, context))
-            break;
-        self->sampler.steps += block->instructions;
-    }
-    vectors_keep(engine);
+    engine_run(engine, (uint64_t)STEPS_PER_ACCESS * (self->sampler.remaining + self->sampler.skip + 1));
     self->sampler.calls_out = NULL;
+    self->sampler.steps = (uint32_t)engine->steps;
+    if (engine->stopped_at)
+        self->sampler.stopped_at = engine->stopped_at;
     show_registers(engine, context);
     general[REG_EFL] = (greg_t)((flags & ~(uint64_t)(FLAGS_PROGRAM | FLAG_RESUME)) | (engine->flags & FLAGS_PROGRAM));
-}
-
-bool engine_fault(struct engine *engine, ucontext_t *context)
-{
-    greg_t *general = context->uc_mcontext.gregs;
-    uint64_t offset = (uint64_t)general[REG_RIP] - (uint64_t)engine->code;
-    if (!engine->running || offset >= ENGINE_CODE)
-        return false;
-    const struct block *block = engine->current;
-    unsigned which = block_instruction(block, (uint32_t)offset);
-    for (unsigned i = 0; i < 16; i++)
-        engine->registers.general[i] = (uint64_t)general[frame_order[i]];
-    if (block->map[which].scratch != DECODE_NONE)
-        engine->registers.general[block->map[which].scratch] = engine->scratch;
-    engine->flags = (uint64_t)general[REG_EFL] & FLAGS_PROGRAM;
-    engine->registers.rip = block->pc + block->map[which].source;
-    engine->faulted = true;
-    general[REG_RIP] = (greg_t)engine->leave_restored;
-    general[REG_RSP] = (greg_t)engine->own_sp;
-    general[REG_EFL] &= ~(greg_t)(FLAG_DIRECTION | FLAG_ALIGNMENT | FLAG_RESUME);
-    return true;
 }

@@ -1,4 +1,4 @@
-/* agent/sampling/x86_64/burst.h - bursts by the engine (isa/x86_64/engine.h): the loop over blocks, and faults in slots. */
+/* agent/sampling/x86_64/burst.h - bursts by the engine (isa/x86_64/engine.h) of a thread of the agent's. */
 #pragma once
 
 #include "agent/agent.h"
@@ -6,6 +6,3 @@
 
 /* One burst on the copied frame. */
 void engine_burst(struct engine *engine, struct agent_thread *self, ucontext_t *context);
-
-/* A fault at an instruction in the slots: the context goes back into the engine, which ends the burst before it. */
-bool engine_fault(struct engine *engine, ucontext_t *context);

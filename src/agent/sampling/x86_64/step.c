@@ -51,7 +51,7 @@ void step_forget(struct agent_thread *self)
 
 uint32_t step_spread(const struct agent_thread *self)
 {
-    return self->sampler.step_stack ? 32 : 8;
+    return self->sampler.step_stack ? 64 : 8;
 }
 
 uint32_t step_signals(void)

@@ -1,14 +1,14 @@
 /* analysis/findings/patterns/pattern_alternate_remote.c - threads of several nodes take turns. */
 #include "analysis/findings/findings_advice.h"
 
-/* H0: among bursts that follow each other the thread changes 60% as often as where threads use it at the same time, or
+/* H0: among bursts that follow each other the thread changes half as often as where threads use it at the same time, or
  * oftener. */
 static void claim_turns(struct verdict *verdict, const struct facts_subject *subject)
 {
     const struct fact_mixing *mixing = &subject->mixing;
     double pairs = mixing->pairs > 0 ? mixing->pairs : 1;
     verdict_claim(verdict, (struct claim){.share = mixing->changes / pairs,
-                                          .null = findings_bounds.turns * mixing->chance / pairs,
+                                          .null = thresholds.halfway * mixing->chance / pairs,
                                           .bursts = mixing->pairs,
                                           .below = true});
 }
@@ -38,11 +38,11 @@ static const char *explain(struct consult *it)
 static void advise(struct consult *it)
 {
     double bytes = (double)subject_bytes(it->facts, it->subject, it->finding->is_site);
-    double move_ns = bytes / findings_bounds.move_bytes_ns, turn_ns = (double)it->subject->switch_ns;
-    bool can_move = move_ns <= findings_bounds.move_of_turn * turn_ns;
+    double move_ns = bytes / thresholds.move_bytes_ns, turn_ns = (double)it->subject->switch_ns;
+    bool can_move = move_ns <= thresholds.part * turn_ns;
     const char *move =
         text(it, "one thread uses it for %.1f ms at a time, migrating it takes about %.1f ms (at %.0f GB/s)",
-             turn_ns * 1e-6, move_ns * 1e-6, findings_bounds.move_bytes_ns);
+             turn_ns * 1e-6, move_ns * 1e-6, thresholds.move_bytes_ns);
     struct by_process by = subject_by_process(it->facts, it->subject);
     if (by.pinnable)
         advise_pin_processes(it, by);
@@ -53,7 +53,7 @@ static void advise(struct consult *it)
     if (!by.pinnable)
         advise_pin_or_not(it);
     if (it->finding->advice.count == 0)
-        advise_to(it, ACTION_SPREAD, code_pin_thread(it, it->home),
+        advise_to(it, ACTION_SPREAD, code_pin_thread(it),
                   "each thread uses it too briefly to migrate it, so let one node's threads do all the work on it");
     if (!can_move)
         advise_against(it, ACTION_MIGRATE, "not migration: %s", move);

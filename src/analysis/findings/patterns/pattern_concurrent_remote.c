@@ -10,7 +10,7 @@ static bool is_spread(const struct facts *facts, const struct facts_subject *sub
         all += subject->home[i];
         most = subject->home[i] > most ? subject->home[i] : most;
     }
-    return part_of(most, all) <= 1.0 / facts->node_count + 0.15;
+    return part_of(most, all) <= 1.0 / facts->node_count + thresholds.remote;
 }
 
 static bool judge(struct judging *judging, const struct finding *about, struct verdict *verdict)
@@ -33,7 +33,7 @@ static const char *explain(struct consult *it)
     if (subject->use == USE_WRITTEN && !it->is_stack)
         it->finding->gain = gain_known(
             it, text(it,
-                     "Distance costs at most %.1f%% of run time (%s; no stall overlaps with work). Interleaved, %.0f%% "
+                     "Distance costs %.1f%% of run time (%s; no stall overlaps with work). Interleaved, %.0f%% "
                      "of the accesses stay remote: the gain is less queueing at one node's memory, which is not in "
                      "this number.",
                      100 * it->finding->lost_time_share, gain_assumed(it), spread_part(it)));

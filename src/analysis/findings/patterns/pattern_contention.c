@@ -22,7 +22,7 @@ static bool judge(struct judging *judging, const struct finding *about, struct v
         return false;
     /* H0: the bound's part of the accesses beyond the caches is in the tail, or less. */
     verdict_claim(verdict, (struct claim){.share = latency->tail_share,
-                                          .null = latency_bounds.tail_share,
+                                          .null = thresholds.worth_saying,
                                           .bursts = bursts_on_contended(facts, latency)});
     return true;
 }
@@ -43,19 +43,17 @@ static void advise(struct consult *it)
     const struct latency *latency = judging_latency(it->judging);
     bool link = latency->contention == CONTENTION_LINK;
     int node = node_number(it->facts, latency->node), from = node_number(it->facts, latency->link_from);
+    it->pin = node;
     if (link)
-        advise_to(it, ACTION_PIN_TOGETHER, text(it, "numactl --cpunodebind=%d --membind=%d %s", node, node, it->app),
+        advise_to(it, ACTION_PIN_TOGETHER, code_pin_all(it),
                   "the data's home is node %d and its threads run on node %d: on one node, no access needs the link",
                   node, from);
     advise_to(it, ACTION_INTERLEAVE,
-              it->finding->share_of_remote >= 0.5
-                  ? text(it, "numactl --interleave=all %s", it->app)
-                  : "Spread the large objects of this node, one by one:\nthe findings on them say how.",
-              "%s",
+              it->finding->share_of_remote >= thresholds.majority ? code_interleave_all(it) : code_spread(it), "%s",
               link ? "when the threads must stay: other links and memories then take a part"
                    : "one memory serves too much: over all nodes, each serves a part");
     if (!link)
-        advise_to(it, ACTION_SPREAD, text(it, "OMP_PROC_BIND=spread OMP_PLACES=cores %s", it->app),
+        advise_to(it, ACTION_SPREAD, code_pin_evenly(it),
                   "threads that use memory most on different nodes, each with its data");
 }
 

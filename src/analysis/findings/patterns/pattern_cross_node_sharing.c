@@ -12,13 +12,11 @@ static bool judge(struct judging *judging, const struct finding *about, struct v
     uint64_t shared = subject->true_sharing;
     double part = part_of(shared, subject->totals.samples);
     if (facts->node_count < 2 || subject->sharing != SHARING_ALL || subject->writers == 0 ||
-        !subject_matters(facts, subject, shared) || part < findings_bounds.true_sharing ||
-        shared <= subject->false_sharing)
+        !subject_matters(facts, subject, shared) || part < thresholds.shared_lines || shared <= subject->false_sharing)
         return false;
     /* H0: half of the bound's part of its accesses is on such lines, or less. */
     verdict_claim(
-        verdict,
-        (struct claim){.share = part, .null = findings_bounds.true_sharing / 2, .bursts = (double)subject->bursts});
+        verdict, (struct claim){.share = part, .null = thresholds.shared_lines / 2, .bursts = (double)subject->bursts});
     return true;
 }
 
@@ -46,8 +44,7 @@ static const char *explain(struct consult *it)
     const struct facts_subject *subject = it->subject;
     double part = part_of(subject->true_sharing, subject->totals.samples);
     it->finding->lost_time_share = subject->slow_time * part;
-    it->finding->gain =
-        text(it, "At most %.1f%% of run time, if lines stay on one node.", 100 * it->finding->lost_time_share);
+    it->finding->gain = text(it, "%.1f%% of run time, if lines stay on one node.", 100 * it->finding->lost_time_share);
     return text(
         it,
         "%.0f%% of its accesses go to cache lines whose bytes several threads use and some write; %u threads of %u "
@@ -60,15 +57,14 @@ static void advise(struct consult *it)
     const struct facts_subject *subject = it->subject;
     int node = subject->main_user_node >= 0 ? subject->main_user_node : 0, number = node_number(it->facts, node);
     uint32_t cpus = flow_topology(it->facts->flow)->nodes[node].cpu_count;
+    it->pin = number;
     if (subject->using_threads <= cpus)
-        advise_to(it, ACTION_PIN_TOGETHER,
-                  text(it, "numa_run_on_node(%d);  /* in each of these threads, at its start; <numa.h> */", number),
+        advise_to(it, ACTION_PIN_TOGETHER, code_pin_thread(it),
                   "cluster the %u threads that share it on node %d, which uses it most and has %u "
                   "CPUs: then no line leaves the node",
                   subject->using_threads, number, cpus);
     else
-        advise_to(it, ACTION_PIN_TOGETHER,
-                  text(it, "numa_run_on_node(%d);  /* in the threads that write it; <numa.h> */", number),
+        advise_to(it, ACTION_PIN_TOGETHER, code_pin_thread(it),
                   "cluster as many of the %u threads that share it as fit (a node has %u CPUs), and "
                   "let each node work on data of its own, joined at the end",
                   subject->using_threads, cpus);

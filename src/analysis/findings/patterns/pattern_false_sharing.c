@@ -5,17 +5,16 @@ static bool judge(struct judging *judging, const struct finding *about, struct v
 {
     const struct facts_subject *subject = about->subject;
     double part = part_of(subject->false_sharing, subject->totals.samples);
-    if (!subject_matters(judging->facts, subject, subject->false_sharing) || part < findings_bounds.false_sharing ||
+    if (!subject_matters(judging->facts, subject, subject->false_sharing) || part < thresholds.shared_lines ||
         subject->false_sharing <= subject->true_sharing)
         return false;
     /* H0: half of the bound's part of its accesses is on such lines, or less. */
     verdict_claim(
-        verdict,
-        (struct claim){.share = part, .null = findings_bounds.false_sharing / 2, .bursts = (double)subject->bursts});
+        verdict, (struct claim){.share = part, .null = thresholds.shared_lines / 2, .bursts = (double)subject->bursts});
     /* H0: of the shared lines, half are shared falsely, or fewer. */
     double shared = (double)(subject->false_sharing + subject->true_sharing);
     verdict_claim(verdict, (struct claim){.share = (double)subject->false_sharing / shared,
-                                          .null = 0.5,
+                                          .null = thresholds.majority,
                                           .bursts = (double)subject->bursts * subject_bounced(subject)});
     return true;
 }
@@ -34,9 +33,9 @@ static const char *explain(struct consult *it)
                        part_of(all->latency_sum, all->latency_count), unit_of(it->facts));
     it->finding->lost_time_share = subject->slow_time * part_of(subject->false_sharing, own->samples);
     if (it->facts->timed)
-        it->finding->gain = text(
-            it, "At most %.1f%% of run time: the stall time of its slow accesses, if none of it overlaps with work.",
-            100 * it->finding->lost_time_share);
+        it->finding->gain =
+            text(it, "%.1f%% of run time: the stall time of its slow accesses, if none of it overlaps with work.",
+                 100 * it->finding->lost_time_share);
     return text(it,
                 "%.0f%% of its accesses are on lines where several threads use different bytes and one writes "
                 "(%u writers%s).%s",

@@ -34,7 +34,7 @@ static const char *explain(struct consult *it)
         touched += user->touched;
         own += user->thread == subject->toucher ? user->touched : 0;
     }
-    if (touched && subject->toucher != FLOW_NONE && part_of(own, touched) >= findings_bounds.mostly)
+    if (touched && subject->toucher != FLOW_NONE && part_of(own, touched) >= thresholds.mostly)
         return text(it,
                     "%u threads on %u nodes each use their own part%s, but %s touched %.0f%% "
                     "of its pages first%s. %.0f%% of the accesses are remote.",

@@ -18,7 +18,7 @@ static bool may_be_many(const struct balance *balance, double remote, double all
         double far = remote_bursts(thread);
         heavy += thread->counted && wilson_high(far / all, all) * all >= remote / threads;
     }
-    return heavy > balance_bounds.heavy * threads;
+    return heavy > thresholds.heavy * threads;
 }
 
 /* H0: the remote accesses are spread evenly over more threads than a few, so the critical thread has one of these parts or less.
@@ -34,12 +34,12 @@ static void claim_unbalanced(const struct balance *balance, struct verdict *verd
         remote += far;
         all += (double)thread->bursts;
     }
-    double more_than_few = floor(balance_bounds.heavy * threads) + 1;
+    double more_than_few = floor(thresholds.heavy * threads) + 1;
     verdict_claim(verdict, (struct claim){.share = all > 0 ? critical / all : 0,
                                           .null = all > 0 ? remote / all / more_than_few : 1,
                                           .bursts = all});
     double chance = (1 - verdict->confidence) * threads;
-    verdict->confidence = chance < 1 - CLAIM_MOST ? CLAIM_MOST : chance < 1 ? 1 - chance : 0;
+    verdict->confidence = chance < 1 ? fmin(1 - chance, 1 - thresholds.doubt_least) : 0;
     if (may_be_many(balance, remote, all))
         verdict->confidence = 0;
 }
@@ -59,8 +59,7 @@ static bool judge(struct judging *judging, const struct finding *about, struct v
 {
     const struct facts *facts = judging->facts;
     /* Where little is remote, its spread over the threads says nothing. */
-    if (facts->node_count < 2 ||
-        part_of(facts->totals.remote, facts->totals.samples) < findings_bounds.unbalanced_remote)
+    if (facts->node_count < 2 || part_of(facts->totals.remote, facts->totals.samples) < thresholds.part)
         return false;
     const struct balance *balance = judging_balance(judging);
     if (!balance || !balance->unbalanced || balance->spread.critical != about->thread)
@@ -72,7 +71,7 @@ static bool judge(struct judging *judging, const struct finding *about, struct v
 static const char *explain(struct consult *it)
 {
     const struct balance *balance = judging_balance(it->judging);
-    double lost = it->facts->remote_time * balance->spread.threads *
+    double lost = distance_loss(it->findings, it->facts->remote_time) * balance->spread.threads *
                   (it->finding->share_of_remote - mean_share(it->facts, balance));
     it->finding->lost_time_share = lost < 1 ? lost : 1;
     it->finding->gain =
@@ -93,12 +92,11 @@ static int far_home(const struct consult *it)
 
 static void advise(struct consult *it)
 {
-    int home = far_home(it);
-    advise_to(it, ACTION_SYMMETRIC, text(it, "OMP_PROC_BIND=spread OMP_PLACES=cores %s", it->app),
+    int home = it->pin = far_home(it);
+    advise_to(it, ACTION_SYMMETRIC, code_pin_evenly(it),
               "the same number of threads and amount of data on each node: each thread then has the same share of "
               "remote accesses");
-    advise_to(it, ACTION_PIN_TOGETHER,
-              text(it, "numa_run_on_node(%d);  /* in that thread, at its start; <numa.h> */", home),
+    advise_to(it, ACTION_PIN_TOGETHER, code_pin_thread(it),
               "or run the thread where its data is: most of it has its home on node %d", home);
 }
 

@@ -8,13 +8,20 @@ static bool judge(struct judging *judging, const struct finding *about, struct v
     if (!placement_may_matter(judging->facts, subject))
         return false;
     if (!private && (subject->main_user_node == subject->main_home ||
-                     (subject->sharing == SHARING_ALL && use_of_one(subject, false) < findings_bounds.mostly)))
+                     (subject->sharing == SHARING_ALL && use_of_one(subject, false) < thresholds.mostly)))
         return false;
     claim_one_user(verdict, subject);
     if (private && subject->mixed_remote)
         claim_pages_mixed(verdict, subject, false);
     claim_remote(verdict, subject);
     return true;
+}
+
+/* Threads of a simulated topology stay on the CPU that they are assigned to. */
+static bool has_moved(const struct consult *it)
+{
+    return !it->finding->is_site && it->subject->toucher != FLOW_NONE &&
+           it->subject->toucher == it->subject->main_user && !flow_topology(it->facts->flow)->simulated;
 }
 
 static const char *explain(struct consult *it)
@@ -43,10 +50,15 @@ static const char *explain(struct consult *it)
                     "the accesses are remote.",
                     maker, home, subject->using_threads, user, on_node_text(it, subject->main_user_node),
                     remote_part(it));
-    if (first == subject->main_user)
+    if (first == subject->main_user && has_moved(it))
         return text(it,
                     "First touched by %s%s, which has since moved to another node. %.0f%% of the accesses are remote.",
                     user, first_on, remote_part(it));
+    if (first == subject->main_user)
+        return text(it,
+                    "%s%s uses it, but most of what it uses has its home%s: another thread touched these pages before. "
+                    "%.0f%% of the accesses are remote.",
+                    user, on_node_text(it, subject->main_user_node), first_on, remote_part(it));
     return text(it,
                 "First touched by %s, so its home is%s; %s%s makes %.0f%% of the accesses. %.0f%% of all are remote.",
                 maker, home, user, on_node_text(it, subject->main_user_node),
@@ -71,9 +83,8 @@ static double recycled_part(const struct consult *it)
 static bool is_recycled(const struct consult *it)
 {
     const struct facts_subject *subject = it->subject;
-    return subject_kind(it->facts, subject) == OBJECT_HEAP && recycled_part(it) >= 0.5 &&
-           part_of(subject->alloc_thread_samples, subject->totals.samples - subject->init_samples) >=
-               findings_bounds.mostly;
+    return subject_kind(it->facts, subject) == OBJECT_HEAP && recycled_part(it) >= thresholds.majority &&
+           part_of(subject->alloc_thread_samples, subject->totals.samples - subject->init_samples) >= thresholds.mostly;
 }
 
 static void on_recycled(struct consult *it)
@@ -91,7 +102,8 @@ static void on_recycled(struct consult *it)
 /* The pages of a stack are its thread's own, but the first: it is far when the thread was moved. */
 static void on_stack(struct consult *it)
 {
-    advise_to(it, ACTION_PIN_TOGETHER, code_pin_thread(it, it->user),
+    it->pin = it->user;
+    advise_to(it, ACTION_PIN_TOGETHER, code_pin_thread(it),
               "a stack is on the node where its thread began: keep the thread there, or let it move before it works");
     advise_against(it, ACTION_INTERLEAVE, "not interleaving, nor any other place: a stack is its thread's own");
 }
@@ -109,7 +121,7 @@ static void on_thread_local(struct consult *it)
         it, ACTION_ALLOCATE_NEAR, code_own_memory(it),
         "it is thread-local: the C library clears it in the thread that creates its thread, and so on that one's node; "
         "what a thread allocates itself and touches first is local to it");
-    advise_to(it, ACTION_MIGRATE, text(it, "numalens migrate -- %s", it->app),
+    advise_to(it, ACTION_MIGRATE, code_migrate_all(it),
               "when the program cannot change; each thread's pages are migrated once");
     advise_against_interleaving(it);
     advise_against(it, ACTION_DUPLICATE, "not duplication: each thread has its own already");
@@ -127,10 +139,10 @@ static void advise(struct consult *it)
         return;
     }
     bool site = it->finding->is_site;
-    bool moved = !site && subject->toucher != FLOW_NONE && subject->toucher == subject->main_user;
+    bool moved = has_moved(it);
     double remote = 100 * part_of(subject->totals.remote, subject->totals.home_known);
     if (moved)
-        advise_to(it, ACTION_PIN_TOGETHER, code_pin_thread(it, it->home),
+        advise_to(it, ACTION_PIN_TOGETHER, code_pin_thread(it),
                   "its thread touched it first and has moved to another node since: keep it on the first");
     else if (site)
         advise_to(it, ACTION_ALLOCATE_NEAR, code_near(it),

@@ -11,7 +11,7 @@ static uint32_t nodes_taking_part(const struct facts *facts, uint32_t home)
     uint32_t nodes = facts->node_count, taking = 0;
     for (uint32_t from = 0; from < nodes; from++)
         taking += part_of(facts->matrix[(size_t)from * nodes + home], facts->nodes[home].samples) >=
-                  findings_bounds.from_node / nodes;
+                  thresholds.halfway / nodes;
     return taking;
 }
 
@@ -38,11 +38,11 @@ static bool judge(struct judging *judging, const struct finding *about, struct v
     const struct facts_node *own = &facts->nodes[node];
     const struct trace_session *session = flow_session(facts->flow);
     uint64_t burst = session ? trace_session_number(session, "burst", 1) : 1;
-    double most = 0.5 + 0.5 / facts->node_count; /* 75% of two nodes' traffic, 56% of eight's */
+    double most = thresholds.majority +
+                  (1 - thresholds.majority) / facts->node_count; /* 75% of two nodes' traffic, 56% of eight's */
     double bursts = (double)facts->totals.home_known / (double)(burst ? burst : 1);
     double load = part_of(node_load(facts, node), facts->totals.home_known);
-    if (facts->node_count < 2 || load < most || own->remote < findings_bounds.samples ||
-        part_of(own->remote, own->samples) < findings_bounds.remote ||
+    if (facts->node_count < 2 || load < most || part_of(own->remote, own->samples) < thresholds.remote ||
         nodes_taking_part(facts, node) < (facts->node_count < 3 ? 2 : 3))
         return false;
     /* H0: it serves halfway between an equal share and that bound, or less. */
@@ -50,7 +50,7 @@ static bool judge(struct judging *judging, const struct finding *about, struct v
                   (struct claim){.share = load, .null = (most + 1.0 / facts->node_count) / 2, .bursts = bursts});
     /* H0: half of the bound's part of what it serves comes from elsewhere, or less. */
     verdict_claim(verdict, (struct claim){.share = part_of(own->remote, own->samples),
-                                          .null = findings_bounds.remote / 2,
+                                          .null = thresholds.remote / 2,
                                           .bursts = bursts * part_of(own->samples, facts->totals.home_known)});
     claim_same_time(verdict, &own->mixing);
     return true;
@@ -69,14 +69,14 @@ static const char *explain(struct consult *it)
     const char *latency;
     if (flow_topology(facts->flow)->simulated)
         latency = "Whether this makes it slower cannot be measured on a simulated topology.";
-    else if (node->latency_count < findings_bounds.samples || count < findings_bounds.samples)
+    else if ((double)node->latency_count < thresholds.enough || (double)count < thresholds.enough)
         latency = "There are too few slow accesses to compare its latency.";
     else
         latency = text(it, "Its latency past the caches is %.0f %s, that of the other nodes %.0f %s: %s.", own,
                        unit_of(facts), others, unit_of(facts),
-                       own > 1.2 * others ? "it is overloaded" : "it is not overloaded");
+                       own > (1 + thresholds.part) * others ? "it is overloaded" : "it is not overloaded");
     it->finding->gain = gain_known(it, text(it,
-                                            "At most %.1f%% of run time if no access to it were remote (%s); less "
+                                            "%.1f%% of run time if no access to it were remote (%s); less "
                                             "queueing at that memory comes on top.",
                                             100 * it->finding->lost_time_share, gain_assumed(it)));
     return text(it, "%.0f%% of the accesses go to its memory, from %u nodes; %.0f%% of them are remote. %s",
@@ -108,16 +108,12 @@ static void advise(struct consult *it)
     const char *names = hottest(it, &count);
     if (count > 0)
         it->finding->evidence = text(it, "%s Its hottest: %s.", it->finding->evidence, names);
-    advise_to(it, ACTION_INTERLEAVE,
-              it->whole ? code_interleave_all(it)
-                        : "Spread the large objects of this node, one by one:\nthe findings on them say how.",
+    advise_to(it, ACTION_INTERLEAVE, it->whole ? code_interleave_all(it) : code_spread(it),
               "%u nodes use the one memory; over all nodes, each serves a part%s",
               nodes_taking_part(it->facts, (uint32_t)it->finding->node),
               count ? ". Where an object has a finding of its own, that comes first" : "");
     if (count > 1)
-        advise_to(it, ACTION_SPREAD,
-                  "/* another node for each; #include <numa.h>, -lnuma */\n"
-                  "numa_alloc_onnode(size, node)",
+        advise_to(it, ACTION_SPREAD, "Let another node's threads write each of these first.",
                   "each of these on another one: %s", names);
     advise_against(it, ACTION_PIN_TOGETHER,
                    "not pinning all threads to node %d: the other nodes' CPUs and memory would stay idle",

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -45,7 +46,7 @@ static int keep_input(struct error *err)
     return fd < 0 ? error_set(err, -errno, "cannot keep standard input for all runs: %s", strerror(errno)) : fd;
 }
 
-int compare_child_open(struct compare_child *child, struct error *err)
+int compare_child_open(struct compare_child *child, bool again, struct error *err)
 {
     *child = (struct compare_child){.input = -1};
     asked = 0;
@@ -56,7 +57,7 @@ int compare_child_open(struct compare_child *child, struct error *err)
             sigaction(watched[i], &action, NULL);
     }
     struct stat status;
-    if (fstat(STDIN_FILENO, &status) < 0)
+    if (!again || fstat(STDIN_FILENO, &status) < 0)
         return 0;
     if (S_ISREG(status.st_mode)) {
         child->input = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
@@ -89,6 +90,8 @@ static void become(const struct compare_child *child, char **command, int out, c
         cause = errno;
     if (cause == 0 && placement)
         cause = placement_apply(placement);
+    for (const char *const *entry = child->environment; entry && *entry; entry++)
+        putenv((char *)*entry);
     if (cause == 0) {
         execvp(command[0], command);
         cause = errno;

@@ -5,6 +5,7 @@
 #include "base/error.h"
 
 #include <signal.h>
+#include <stdbool.h>
 #include <sys/types.h>
 
 struct placement;
@@ -13,10 +14,12 @@ struct compare_child {
     int input;      /* a file that is wound back for each run; -1: standard input as it is */
     off_t input_at; /* where it began */
     struct sigaction old[4];
+    const char *const *environment; /* NAME=value of the next runs, up to NULL; or NULL */
 };
 
-/* Standard input that cannot be wound back (a pipe) is read to its end and kept in a file without a name. */
-int compare_child_open(struct compare_child *child, struct error *err);
+/* With `again`, each run gets the same standard input: what cannot be wound back (a pipe) is read to its end and kept in a file without
+ * a name. */
+int compare_child_open(struct compare_child *child, bool again, struct error *err);
 
 /* Returns the signal that this process was asked to end by, or 0. */
 int compare_child_close(struct compare_child *child);

@@ -60,12 +60,12 @@ static int take_figures(struct work *work, const char *path, struct figures *fig
     return failed;
 }
 
-static char **record_command(const struct work *work, const char *placement, const char *path)
+static char **record_command(const struct work *work, const struct candidate *candidate, const char *path)
 {
     const struct compare_runs_options *options = work->options;
     array_of(char *) words = {0};
-    char *first[] = {"/proc/self/exe", "record", "-q", "--placement", (char *)placement};
-    for (unsigned i = 0; i < sizeof first / sizeof *first; i++)
+    char *first[] = {"/proc/self/exe", "record", "-q", "--placement", candidate->name};
+    for (unsigned i = 0; i < (candidate->as_is ? 3 : sizeof first / sizeof *first); i++)
         array_push(&words, first[i]);
     if (options->topology) {
         array_push(&words, "--topology");
@@ -83,13 +83,15 @@ static char **record_command(const struct work *work, const char *placement, con
 }
 
 /* One start of the program, recorded or not, with its output looked at. */
-static int start(struct work *work, const struct placement *placement, const char *what, const char *trace,
+static int start(struct work *work, const struct candidate *candidate, const char *what, const char *trace,
                  double *seconds, int *exit_status, struct error *err)
 {
-    char **command = trace ? record_command(work, placement_name(placement->kind), trace) : work->options->command;
+    char **command = trace ? record_command(work, candidate, trace) : work->options->command;
     int status = 0, out = compare_output_begin(&work->output, err);
-    const struct placement *placed = !trace && !work->options->topology ? placement : NULL;
-    int code = out < 0 ? out : compare_child_run(&work->child, command, out, placed, &status, seconds, err);
+    bool placed = !trace && !work->options->topology && !candidate->as_is;
+    int code = out < 0 ? out
+                       : candidate_run(candidate, &work->child, placed ? &candidate->placement : NULL, command,
+                                       trace ? NULL : work->options->agent, out, &status, seconds, err);
     if (trace)
         free(command);
     if (code < 0) {
@@ -103,25 +105,26 @@ static int start(struct work *work, const struct placement *placement, const cha
     return code;
 }
 
-static int run_once(struct work *work, struct placed *placed, uint32_t repetition, int *exit_status, struct error *err)
+static int run_once(struct work *work, uint32_t item, uint32_t repetition, int *exit_status, struct error *err)
 {
-    const char *name = placement_name(placed->placement.kind);
+    const struct candidate *candidate = &work->runs->candidates[item];
+    const char *name = candidate->name;
     struct figures figures = {.plain_s = -1};
-    char what[64];
+    char what[320];
     snprintf(what, sizeof what, "%s, run %u", name, repetition + 1);
     if (!work->options->quiet)
         fprintf(stderr, "numalens compare: run %u of %u: %s\n", ++work->done, work->all, name);
     int code = 0;
     if (work->options->plain)
-        code = start(work, &placed->placement, what, NULL, &figures.plain_s, exit_status, err);
+        code = start(work, candidate, what, NULL, &figures.plain_s, exit_status, err);
     if (code < 0)
         return code;
     char *trace = mem_format("%s/%s-%u.data", work->folder, name, repetition + 1);
-    code = start(work, &placed->placement, what, trace, NULL, exit_status, err);
+    code = start(work, candidate, what, trace, NULL, exit_status, err);
     if (code == 0 && (code = take_figures(work, trace, &figures, err)) < 0)
         *exit_status = EXIT_FAILED;
     if (code == 0)
-        array_push(&placed->runs, figures);
+        array_push(&work->runs->items[item].runs, figures);
     if (!work->options->keep)
         unlink(trace);
     free(trace);
@@ -138,8 +141,7 @@ static int run_all(struct work *work, int *exit_status, struct error *err)
     int code = 0;
     for (uint32_t repetition = 0; repetition < work->options->repeat && code == 0; repetition++)
         for (uint32_t position = 0; position < count && code == 0; position++)
-            code = run_once(work, &work->runs->items[possible[placement_at(repetition, position, count)]], repetition,
-                            exit_status, err);
+            code = run_once(work, possible[placement_at(repetition, position, count)], repetition, exit_status, err);
     free(possible);
     return code;
 }
@@ -167,7 +169,7 @@ int compare_runs_make(struct compare_runs *runs, const struct compare_runs_optio
         return code;
     }
     code = compare_output_open(&work.output, options->same_output, work.folder, err);
-    if (code == 0 && (code = compare_child_open(&work.child, err)) == 0)
+    if (code == 0 && (code = compare_child_open(&work.child, true, err)) == 0)
         code = run_all(&work, exit_status, err);
     *signal = compare_child_close(&work.child);
     compare_output_close(&work.output);
@@ -179,7 +181,10 @@ int compare_runs_make(struct compare_runs *runs, const struct compare_runs_optio
 
 void compare_runs_free(struct compare_runs *runs)
 {
-    for (uint32_t i = 0; i < runs->count; i++)
+    for (uint32_t i = 0; i < runs->count; i++) {
         array_free(&runs->items[i].runs);
+        candidate_free(&runs->candidates[i]);
+    }
     free(runs->items);
+    free(runs->candidates);
 }

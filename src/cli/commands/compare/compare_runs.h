@@ -2,6 +2,7 @@
  * each run. Each run is a `numalens record` of its own, started as a user would start it. */
 #pragma once
 
+#include "cli/commands/compare/candidate.h"
 #include "compare/verdict.h"
 
 struct compare_runs_options {
@@ -11,6 +12,7 @@ struct compare_runs_options {
     bool quiet;
     const char *keep;     /* a folder for the recordings, or NULL: they are temporary */
     const char *topology; /* simulated, or NULL */
+    const char *agent;    /* for plans, or NULL */
     char **record_options;
     unsigned record_option_count;
     char **command;
@@ -19,6 +21,7 @@ struct compare_runs_options {
 
 struct compare_runs {
     struct placed *items;
+    struct candidate *candidates; /* of the items */
     uint32_t count;
     char unit[16]; /* of latencies */
 };

@@ -1,0 +1,183 @@
+#include "capture/outside/outside_burst.h"
+
+#include "base/clock.h"
+#include "capture/outside/attach_check.h"
+#include "capture/outside/thread_stop.h"
+
+#include <string.h>
+#include <unistd.h>
+
+enum {
+    SKIP_BELOW = 64, /* accesses that pass first: where a thread is stopped is where it had to wait */
+    BLIND_MOST = 3,
+    TWICE_FIRST = 4,
+    TWICE_EVERY = 32, /* bursts of a thread that are done held and let go, to compare */
+};
+
+/* A thread is let go before its burst where this share of bursts done in both ways was the same, of about so many. */
+#define ALIKE_ENOUGH 0.95
+#define ALIKE_OVER   16
+
+static void note_stop(struct outside *outside, uint64_t ns)
+{
+    outside->totals.stop_ns += ns;
+    unsigned octave = ns < 16 ? 0 : 63u - (unsigned)__builtin_clzll(ns) - 4;
+    unsigned bin = ns < 16 ? (unsigned)ns : octave * 16 + (unsigned)(ns >> octave & 15) + 16;
+    outside->stops[bin < OUTSIDE_STOP_BINS ? bin : OUTSIDE_STOP_BINS - 1]++;
+}
+
+bool outside_stops(const struct outside *outside, double us[static 3])
+{
+    static const double parts[] = {0.5, 0.95, 0.99};
+    uint64_t all = 0, sum = 0;
+    for (unsigned i = 0; i < OUTSIDE_STOP_BINS; i++)
+        all += outside->stops[i];
+    for (unsigned i = 0, which = 0; i < OUTSIDE_STOP_BINS && which < 3; i++) {
+        sum += outside->stops[i];
+        uint64_t ns = i < 32 ? i : (16ull + i % 16) << (i / 16 - 1);
+        for (; which < 3 && (double)sum >= parts[which] * (double)all; which++)
+            us[which] = (double)ns / 1000;
+    }
+    return all > 0;
+}
+
+/* The executor writes the job while we read it: each number is taken once. */
+static void put_samples(struct outside *outside, struct outside_process *process, struct outside_thread *thread,
+                        uint64_t time)
+{
+    const volatile struct executor_job *job = executor_job(process->executor);
+    const struct capture_options *options = outside->options;
+    uint32_t count = job->count;
+    struct capture_process *known = running_process(outside->running, process->pid, thread->tid, time);
+    outside_thread_stack(outside->sink, process->pid, thread, job->general[4], time);
+    outside_look_for_objects(outside, process, thread, time);
+    bool first = true;
+    for (uint32_t i = 0; i < count && i < options->burst; i++) {
+        uint64_t pc = job->accesses[i].pc, addr = job->accesses[i].addr;
+        uint8_t flags = job->accesses[i].flags & (SAMPLE_READ | SAMPLE_WRITE | SAMPLE_LOCKED);
+        if (!((flags & SAMPLE_READ && options->loads) || (flags & SAMPLE_WRITE && options->stores)))
+            continue;
+        running_runs(outside->running, process->pid, pc, time + i);
+        struct event event = {.time = time + i, .pid = process->pid, .tid = thread->tid, .kind = EVENT_SAMPLE};
+        event.sample = (struct event_sample){
+            .addr = addr,
+            .stack = known ? process_stack(outside->running->processes, known, &pc, 1, true) : 0,
+            .cpu = thread->cpu,
+            .size = job->accesses[i].size,
+            .source = SOURCE_SOFT,
+            .flags = (uint8_t)(flags | (first ? SAMPLE_FIRST : 0)),
+        };
+        first = false;
+        sink_put(outside->sink, &event);
+        if (outside->listener->sample)
+            outside->listener->sample(outside->listener->context, process->pid, addr, time + i);
+    }
+    outside->totals.bursts++;
+    outside->totals.steps += job->steps;
+    outside->totals.accesses += count < EXECUTOR_ACCESSES ? count : EXECUTOR_ACCESSES;
+    uint32_t end = job->end;
+    process->blind = end == EXECUTOR_CODE && job->steps == 0 ? process->blind + 1 : 0;
+    if (count == 0)
+        sink_loss(outside->sink, time, process->pid, thread->tid,
+                  end == EXECUTOR_STEPS ? LOSS_TICK_NO_ACCESS : LOSS_TICK_UNSTEPPED, 1);
+}
+
+static uint32_t count_of(const volatile struct executor_job *job)
+{
+    uint32_t count = job->count;
+    return count < EXECUTOR_ACCESSES ? count : EXECUTOR_ACCESSES;
+}
+
+/* Whether the other burst, done before, saw the same. */
+static bool is_alike(const struct executor_job *job, const struct executor_access *before, uint32_t count)
+{
+    return count_of(job) == count && memcmp(job->accesses, before, count * sizeof *before) == 0;
+}
+
+static void let_go(struct outside *outside, struct outside_thread *thread)
+{
+    thread->killed = !stop_let_go((pid_t)thread->tid);
+    note_stop(outside, clock_now_ns() - thread->asked);
+}
+
+/* What the thread reads may change when it runs on before the executor has read it. So some bursts are done twice: while the thread is
+ * held, and again when it has been let go. Where both are the same, further ones are done without holding it. */
+static bool follow_twice(struct outside *outside, struct outside_process *process, struct outside_thread *thread,
+                         bool first)
+{
+    struct executor_job *job = executor_job(process->executor);
+    uint32_t skip = job->skip, count;
+    memcpy(outside->state, job->state, sizeof outside->state);
+    bool done = executor_run(process->executor);
+    let_go(outside, thread); /* whether or not the executor has ended */
+    if (!done)
+        return false;
+    count = count_of(job);
+    memcpy(outside->held, job->accesses, count * sizeof *outside->held);
+    job->skip = skip;
+    memcpy(job->state, outside->state, sizeof outside->state);
+    if (!executor_run(process->executor))
+        return false;
+    double same = is_alike(job, outside->held, count);
+    thread->alike = first ? same : thread->alike + (same - thread->alike) / ALIKE_OVER;
+    memcpy(job->accesses, outside->held, count * sizeof *outside->held); /* those are right in any case */
+    job->count = count;
+    return true;
+}
+
+/* From the stop to the accesses; the thread runs again. False: the executor has ended. */
+static bool follow(struct outside *outside, struct outside_process *process, struct outside_thread *thread)
+{
+    struct executor_job *job = executor_job(process->executor);
+    uint32_t number = thread->bursts++;
+    job->skip = (uint32_t)(outside_random(outside) % SKIP_BELOW);
+    job->want = outside->options->burst;
+    bool twice = number < TWICE_FIRST || number % TWICE_EVERY == 0, hold = thread->alike < ALIKE_ENOUGH, done = true;
+    if (twice || !hold)
+        stop_copy_stack((pid_t)thread->tid, job);
+    if (twice)
+        return follow_twice(outside, process, thread, number == 0);
+    if (hold)
+        done = executor_run(process->executor);
+    let_go(outside, thread);
+    return done && (hold || executor_run(process->executor));
+}
+
+/* A thread that replaces its program goes on as the first of its process, and its own number ends. */
+static bool goes_on_as_first(const struct outside_process *process, struct outside_thread *thread)
+{
+    if (thread->tid == process->pid || attach_tracer(process->pid) != getpid())
+        return false;
+    thread->tid = process->pid;
+    return true;
+}
+
+bool outside_take_stop(struct outside *outside, struct outside_process *process, struct outside_thread *thread)
+{
+    struct executor_job *job = executor_job(process->executor);
+    enum stop_state state = stop_take((pid_t)thread->tid, process->child && thread->tid == process->pid, job);
+    if (state == STOP_NOT_YET || (state == STOP_ENDED && goes_on_as_first(process, thread)))
+        return false;
+    uint64_t time = clock_now_ns();
+    bool done = true;
+    if (thread->waited)
+        thread->asked = time; /* until then it waited for a CPU, not for us */
+    if (state == STOP_TAKEN) {
+        done = follow(outside, process, thread);
+    } else if (state == STOP_IN_CALL) {
+        let_go(outside, thread);
+    }
+    outside->totals.calls += state == STOP_IN_CALL;
+    outside->totals.others += state == STOP_OTHER;
+    if (!thread->killed || state == STOP_ENDED) {
+        thread->asked = 0;
+        outside->asked--;
+    }
+    if (!done)
+        outside_restart(outside, process);
+    else if (state == STOP_TAKEN)
+        put_samples(outside, process, thread, time);
+    if (process->blind >= BLIND_MOST)
+        outside_renew(outside, process, clock_now_ns());
+    return true;
+}

@@ -1,0 +1,7 @@
+/* capture/outside/outside_burst.h - one burst of a thread, from its stop to the samples. */
+#pragma once
+
+#include "capture/outside/outside_process.h"
+
+/* A thread that was asked to stop, when it has. False: not yet. */
+bool outside_take_stop(struct outside *outside, struct outside_process *process, struct outside_thread *thread);

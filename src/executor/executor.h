@@ -1,0 +1,70 @@
+/* executor/executor.h - what a recorder and its executor say to each other.
+ *
+ * An executor is a process of its own, one for each process that is sampled from outside. It gets the registers of a stopped thread
+ * and carries its next instructions out with the engine of bursts (isa/x86_64/engine.h), on copies of the pages that they use, at
+ * the addresses that they have there. It reads the other process's memory by two descriptors and can do nothing else: see
+ * executor.c. What it answers is what the sampled program made it answer: it may be wrong, and is checked by who reads it.
+ *
+ * Descriptors: EXECUTOR_TALK is a socket. At first the executor writes a byte; then it reads a struct executor_setup, prepares
+ * itself, and writes a byte (0, or the step that was refused). From then on, each byte that it reads asks for the job in the shared
+ * area, and a byte comes back when it is done. */
+#pragma once
+
+#include "base/units.h"
+#include "wire/event.h"
+
+enum { EXECUTOR_TALK = 0, EXECUTOR_MEM = 3, EXECUTOR_PAGEMAP = 4, EXECUTOR_AREA = 5 };
+
+/* All that the executor has itself is in this window, where programs have nothing; an access to it ends a burst. */
+#define EXECUTOR_WINDOW       0x3a5a00000000u
+#define EXECUTOR_WINDOW_BYTES (64ul << 20)
+
+enum {
+    EXECUTOR_ACCESSES = 2048, /* a burst's most, with those that pass first */
+    EXECUTOR_COPIES = 4,      /* pages that come with a job: of the stack */
+    EXECUTOR_STATE = 4096,    /* bytes of vector state */
+    EXECUTOR_HOLES = 8,
+};
+
+struct executor_range {
+    uint64_t low, high;
+};
+
+struct executor_setup {
+    struct executor_range own[EXECUTOR_HOLES]; /* of its mappings outside the window, which it gives up */
+    struct executor_range own_time, its_time;  /* [vvar]: cannot be read from outside; the executor's own is the same */
+};
+
+enum executor_end {
+    EXECUTOR_ENOUGH,
+    EXECUTOR_INSTRUCTION, /* one that must run by itself; a system call */
+    EXECUTOR_UNREADABLE,  /* a page that is not in memory, or cannot be read */
+    EXECUTOR_CODE,        /* likewise, where the next instruction would be */
+    EXECUTOR_FAULT,
+    EXECUTOR_STEPS, /* too many instructions without an access */
+    EXECUTOR_REFUSED,
+    EXECUTOR_ENDS
+};
+
+struct executor_access {
+    uint64_t pc, addr;
+    uint16_t size;
+    uint8_t flags; /* enum sample_flag */
+};
+
+struct executor_job {
+    /* Asked. General registers by their number in encodings. */
+    uint64_t general[16], pc, flags, fs_base, gs_base;
+    uint32_t state_bytes; /* of vector state as ptrace gives it */
+    uint32_t skip, want;  /* accesses that pass first, and those to note; together at most EXECUTOR_ACCESSES */
+    uint64_t copy_of[EXECUTOR_COPIES]; /* addresses of the pages that come along; 0: none */
+    /* Answered. */
+    uint32_t end, count;
+    uint32_t stopped_at; /* wire_stop_count()'s name of an instruction */
+    uint32_t pages;      /* that were read */
+    uint64_t steps;
+    struct executor_access accesses[EXECUTOR_ACCESSES];
+
+    uint8_t state[EXECUTOR_STATE] __attribute__((aligned(64)));
+    uint8_t copies[EXECUTOR_COPIES][PAGE_UNIT] __attribute__((aligned(PAGE_UNIT)));
+};

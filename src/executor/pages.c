@@ -1,0 +1,111 @@
+/* See pages.h. A page is read when a job first needs it. Its place stays mapped for later jobs, which read it again. */
+#include "executor/pages.h"
+
+#include "base/sys.h"
+#include "isa/x86_64/guard.h"
+
+enum {
+    PAGES_MOST = 2048,
+    TABLE = 4 * PAGES_MOST, /* a power of two */
+    ENTRY_PRESENT = 63,     /* bit of a word of /proc/PID/pagemap */
+};
+
+struct place {
+    uint64_t page; /* 0: empty */
+    uint32_t job;  /* the last one that asked for it */
+    bool mapped, good;
+};
+
+static struct place table[TABLE];
+static uint32_t used, current;
+static struct executor_job *job;
+static const struct executor_setup *setup;
+
+static bool failed(long result)
+{
+    return result < 0 && result > -4096;
+}
+
+static struct place *place_of(uint64_t page)
+{
+    unsigned i = (unsigned)(page / PAGE_UNIT * 0x9e3779b97f4a7c15u >> 40) & (TABLE - 1);
+    while (table[i].page && table[i].page != page)
+        i = (i + 1) & (TABLE - 1);
+    return &table[i];
+}
+
+static void forget_all(void)
+{
+    for (unsigned i = 0; i < TABLE; i++) {
+        if (table[i].mapped)
+            sys_call(SYS_munmap, table[i].page, PAGE_UNIT);
+        table[i] = (struct place){0};
+    }
+    used = 0;
+}
+
+void pages_begin(struct executor_job *given, const struct executor_setup *with)
+{
+    job = given;
+    setup = with;
+    if (used > PAGES_MOST || current == UINT32_MAX) {
+        forget_all();
+        current = 0;
+    }
+    current++;
+}
+
+/* Asked first: reading a page that is not there would have the kernel make it. */
+static bool is_present(uint64_t page)
+{
+    uint64_t entry = 0;
+    return sys_call(SYS_pread64, EXECUTOR_PAGEMAP, &entry, sizeof entry, page / PAGE_UNIT * sizeof entry) ==
+               (long)sizeof entry &&
+           entry >> ENTRY_PRESENT;
+}
+
+static bool read_page(uint64_t page)
+{
+    for (unsigned i = 0; i < EXECUTOR_COPIES; i++)
+        if (job->copy_of[i] == page)
+            return guard_copy((void *)page, job->copies[i], PAGE_UNIT) == PAGE_UNIT;
+    if (page >= setup->its_time.low && page < setup->its_time.high)
+        return guard_copy((void *)page, (const void *)(setup->own_time.low + page - setup->its_time.low), PAGE_UNIT) ==
+               PAGE_UNIT;
+    job->pages++;
+    return is_present(page) && sys_call(SYS_pread64, EXECUTOR_MEM, page, PAGE_UNIT, page) == (long)PAGE_UNIT;
+}
+
+static bool have(uint64_t page)
+{
+    struct place *place = place_of(page);
+    if (place->page && place->job == current)
+        return place->good;
+    if (!place->page) {
+        if (used >= TABLE / 2 || page == 0 || page - EXECUTOR_WINDOW < EXECUTOR_WINDOW_BYTES)
+            return false;
+        *place = (struct place){.page = page};
+        used++;
+    }
+    place->job = current;
+    if (!place->mapped)
+        place->mapped = !failed(sys_call(SYS_mmap, page, PAGE_UNIT, PROT_READ | PROT_WRITE,
+                                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE | MAP_POPULATE, -1, 0L));
+    place->good = place->mapped && read_page(page);
+    if (place->mapped && !place->good) { /* so that an instruction that gets there nevertheless faults */
+        sys_call(SYS_munmap, page, PAGE_UNIT);
+        place->mapped = false;
+    }
+    return place->good;
+}
+
+bool pages_have(uint64_t addr, uint64_t size)
+{
+    uint64_t last = (addr + size - 1) & ~(PAGE_UNIT - 1ul);
+    for (uint64_t page = addr & ~(PAGE_UNIT - 1ul);; page += PAGE_UNIT) {
+        if (!have(page))
+            return false;
+        if (page == last)
+            return true;
+    }
+}

@@ -1,0 +1,28 @@
+/* symbols/type_internal.h - what types.c and declared.c share. */
+#pragma once
+
+#include "symbols/debuginfo_internal.h"
+#include "symbols/types.h"
+
+const struct symbol_type *type_make(struct debuginfo *info, Dwarf_Die *die); /* NULL for what has no size */
+const struct symbol_type *type_of_items(struct debuginfo *info,
+                                        const Dwarf_Die *type); /* of an array of any dimensions */
+
+/* As it is declared, with its scope, without allocators: "std::vector<Particle>"; interned. */
+const char *type_text_of(struct debuginfo *info, Dwarf_Die *type);
+
+/* How many other units are asked for what one does not declare. */
+size_t type_units(const struct debuginfo *info);
+
+struct symbol_types { /* that were made */
+    array_of(struct symbol_type *) items;
+    struct map64 of_key; /* number of a text -> index */
+};
+
+struct symbol_types *symbols_types(struct symbols *symbols);
+
+/* As symbols/types.h has them. */
+const struct symbol_type *debuginfo_variable_type(struct debuginfo *info, const char *name, uint32_t line);
+const struct symbol_type *debuginfo_expression_type(struct debuginfo *info, uint64_t addr, size_t level,
+                                                    const char *expression);
+const struct symbol_type *debuginfo_named_type(struct debuginfo *info, uint64_t addr, const char *name);

@@ -1,0 +1,295 @@
+/* symbols/types.c - from a declaration to the layout of what it holds. */
+#include "symbols/types.h"
+
+#include "base/array.h"
+#include "base/bisect.h"
+#include "base/mem.h"
+#include "base/strtab.h"
+#include "symbols/debuginfo_internal.h"
+#include "symbols/symbols_internal.h"
+#include "symbols/type_internal.h"
+
+#include <dwarf.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { HOPS = 32, DEEPEST = 8, MOST_FIELDS = 1000 };
+
+static const char *keyword_of(int tag)
+{
+    return tag == DW_TAG_structure_type ? "struct"
+           : tag == DW_TAG_class_type   ? "class"
+           : tag == DW_TAG_union_type   ? "union"
+                                        : "";
+}
+
+/* --- a declaration as text --- */
+
+struct texts {
+    char before[160], after[64];
+};
+
+static void append(char *to, size_t size, const char *text)
+{
+    size_t used = strlen(to);
+    if (used + 1 < size)
+        snprintf(to + used, size - used, "%s", text);
+}
+
+static void dimensions(Dwarf_Die *array, struct texts *texts)
+{
+    Dwarf_Die range;
+    if (!die_child(array, &range))
+        return;
+    do {
+        char text[32] = "[]";
+        uint64_t count = die_number(&range, DW_AT_count, 0), high = die_number(&range, DW_AT_upper_bound, UINT64_MAX);
+        if (dwarf_tag(&range) != DW_TAG_subrange_type)
+            continue;
+        if (count == 0 && high < UINT32_MAX)
+            count = high + 1;
+        if (count)
+            snprintf(text, sizeof text, "[%lu]", (unsigned long)count);
+        append(texts->after, sizeof texts->after, text);
+    } while (die_next(&range));
+}
+
+/* "float *" and "" around the name; "double " and "[3]". */
+static void declare(Dwarf_Die *die, struct texts *texts)
+{
+    Dwarf_Die type = *die;
+    char stars[16] = "";
+    bool is_constant = false;
+    *texts = (struct texts){0};
+    for (int hops = 0;; hops++) {
+        int tag = dwarf_tag(&type);
+        const char *name = dwarf_diename(&type);
+        if (name && tag != DW_TAG_const_type) {
+            const char *keyword = die_is_cplusplus(&type) ? "" : keyword_of(tag);
+            append(texts->before, sizeof texts->before, is_constant ? "const " : "");
+            append(texts->before, sizeof texts->before, keyword);
+            append(texts->before, sizeof texts->before, *keyword ? " " : "");
+            append(texts->before, sizeof texts->before, name);
+            break;
+        }
+        if (tag == DW_TAG_array_type)
+            dimensions(&type, texts);
+        else if (tag == DW_TAG_pointer_type)
+            append(stars, sizeof stars, "*");
+        else if (tag == DW_TAG_reference_type || tag == DW_TAG_rvalue_reference_type)
+            append(stars, sizeof stars, "&");
+        is_constant |= tag == DW_TAG_const_type;
+        if (hops >= HOPS || die_is_record(&type) || tag == DW_TAG_enumeration_type || tag == DW_TAG_subroutine_type ||
+            !die_type(&type, &type)) {
+            const char *kind = die_is_record(&type)             ? keyword_of(tag)
+                               : tag == DW_TAG_enumeration_type ? "enum"
+                               : tag == DW_TAG_subroutine_type  ? "function"
+                                                                : "void";
+            append(texts->before, sizeof texts->before, kind);
+            break;
+        }
+    }
+    append(texts->before, sizeof texts->before, " ");
+    append(texts->before, sizeof texts->before, stars);
+}
+
+/* --- fields --- */
+
+typedef array_of(struct symbol_field) field_list;
+
+static uint64_t size_of(Dwarf_Die *type)
+{
+    Dwarf_Word size;
+    return dwarf_aggregate_size(type, &size) == 0 ? size : 0;
+}
+
+/* What is inside the standard library's containers is not the program's: std::vector<Particle> is one field. */
+static bool is_library(struct debuginfo *info, Dwarf_Die *type)
+{
+    return strncmp(type_text_of(info, type), "std::", 5) == 0;
+}
+
+static void add_fields(struct debuginfo *info, Dwarf_Die *record, uint64_t base, uint32_t depth, field_list *fields)
+{
+    Dwarf_Die die;
+    struct strtab *names = symbols_names(info->symbols);
+    if (depth > DEEPEST || !die_child(record, &die))
+        return;
+    do {
+        Dwarf_Attribute attribute;
+        Dwarf_Die type, own;
+        int tag = dwarf_tag(&die);
+        bool is_static = dwarf_hasattr(&die, DW_AT_external) || dwarf_hasattr(&die, DW_AT_declaration);
+        if ((tag != DW_TAG_member && tag != DW_TAG_inheritance) || is_static || fields->count >= MOST_FIELDS ||
+            !dwarf_attr_integrate(&die, DW_AT_type, &attribute) || !dwarf_formref_die(&attribute, &type))
+            continue;
+        uint64_t offset = die_number(&die, DW_AT_data_member_location, 0);
+        if (dwarf_hasattr(&die, DW_AT_data_bit_offset))
+            offset = die_number(&die, DW_AT_data_bit_offset, 0) / 8;
+        own = type;
+        struct texts texts;
+        declare(&type, &texts);
+        if (die_strip(&own, NULL) && die_is_record(&own) && is_library(info, &own))
+            snprintf(texts.before, sizeof texts.before, "%.150s ", type_text_of(info, &type));
+        const char *name = dwarf_diename(&die);
+        size_t at = fields->count;
+        array_push(fields, (struct symbol_field){.name = strtab_intern(names, name ? name : ""),
+                                                 .before = strtab_intern(names, texts.before),
+                                                 .after = strtab_intern(names, texts.after),
+                                                 .offset = base + offset,
+                                                 .size = size_of(&type),
+                                                 .depth = depth});
+        if (die_is_record(&own) && dwarf_tag(&own) != DW_TAG_union_type && !is_library(info, &own))
+            add_fields(info, &own, base + offset, depth + 1, fields);
+        fields->items[at].inside = (uint32_t)(fields->count - at - 1);
+    } while (die_next(&die));
+}
+
+/* Where a type without a name of its own was declared is all that distinguishes it. */
+static const char *name_of(struct debuginfo *info, Dwarf_Die *type, const char *alias)
+{
+    struct texts texts;
+    const char *name = dwarf_diename(type);
+    if (alias && !name)
+        return strtab_intern(symbols_names(info->symbols), alias);
+    declare(type, &texts);
+    size_t length = strlen(texts.before);
+    while (length && texts.before[length - 1] == ' ')
+        texts.before[--length] = '\0';
+    return strtab_intern(symbols_names(info->symbols), texts.before);
+}
+
+const struct symbol_type *type_make(struct debuginfo *info, Dwarf_Die *die)
+{
+    Dwarf_Die type = *die;
+    const char *alias = NULL;
+    struct symbol_object where = {.file = ""};
+    if (!die_strip(&type, &alias) || size_of(&type) == 0)
+        return NULL;
+    if (dwarf_hasattr(&type, DW_AT_declaration)) /* another unit may have all of it; that is another name's business */
+        return NULL;
+    struct strtab *names = symbols_names(info->symbols);
+    debuginfo_declaration(info, &type, &where);
+    struct symbol_type made = {.name = name_of(info, &type, alias),
+                               .keyword = keyword_of(dwarf_tag(&type)),
+                               .file = where.file,
+                               .line = where.line,
+                               .size = size_of(&type)};
+    char *key = mem_format("%s\n%s\n%u\n%lu", made.name, made.file, made.line, (unsigned long)made.size);
+    struct symbol_types *types = symbols_types(info->symbols);
+    bool is_new;
+    uint64_t *place = map64_insert(&types->of_key, strtab_add(names, key), &is_new);
+    free(key);
+    if (is_new) {
+        field_list fields = {0};
+        *place = types->items.count;
+        if (die_is_record(&type))
+            add_fields(info, &type, 0, 0, &fields);
+        struct symbol_type *kept = mem_alloc(sizeof *kept);
+        made.fields = fields.items;
+        made.field_count = fields.count;
+        *kept = made;
+        array_push(&types->items, kept);
+        return kept;
+    }
+    return types->items.items[*place];
+}
+
+const struct symbol_type *type_of_items(struct debuginfo *info, const Dwarf_Die *type)
+{
+    Dwarf_Die item = *type, inner = item;
+    for (int hops = 0; die_strip(&inner, NULL) && dwarf_tag(&inner) == DW_TAG_array_type; hops++) {
+        if (hops > HOPS || !die_type(&inner, &item))
+            return NULL;
+        inner = item;
+    }
+    return type_make(info, &item);
+}
+
+/* --- types by name --- */
+
+const struct symbol_type *debuginfo_variable_type(struct debuginfo *info, const char *name, uint32_t line)
+{
+    const char *bare = strrchr(name, ':') ? strrchr(name, ':') + 1 : name;
+    debuginfo_read_variables(info);
+    array_each (&info->variables, struct variable, variable) {
+        Dwarf_Die die = variable->die, type;
+        const char *own;
+        if ((own = dwarf_diename(&die)) && strcmp(own, bare) == 0 &&
+            (line == 0 || die_number(&die, DW_AT_decl_line, 0) == line))
+            return die_type(&die, &type) ? type_of_items(info, &type) : NULL;
+    }
+    return NULL;
+}
+
+/* Equal but for blanks, and for the word that says what it is. */
+static bool same_type(const char *wanted, const char *scope, const char *name)
+{
+    static const char *const words[] = {"struct ", "class ", "union ", "enum ", "const "};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strncmp(wanted, words[i], strlen(words[i])) == 0)
+            wanted += strlen(words[i]);
+    for (unsigned part = 0; part < 2; part++)
+        for (const char *at = part ? name : scope; *at; at++) {
+            if (*at == ' ')
+                continue;
+            while (*wanted == ' ')
+                wanted++;
+            if (*wanted++ != *at)
+                return false;
+        }
+    return wanted[strspn(wanted, " ")] == '\0';
+}
+
+static const struct symbol_type *find_type(struct debuginfo *info, Dwarf_Die *parent, const char *name,
+                                           const char *scope, int depth)
+{
+    Dwarf_Die die;
+    if (depth > 8 || !die_child(parent, &die))
+        return NULL;
+    do {
+        const char *own = dwarf_diename(&die);
+        const struct symbol_type *made = NULL;
+        switch (dwarf_tag(&die)) {
+        case DW_TAG_structure_type:
+        case DW_TAG_class_type:
+        case DW_TAG_union_type:
+        case DW_TAG_namespace:
+            if (own && (dwarf_tag(&die) == DW_TAG_namespace || strstr(name, own))) {
+                char inner[400];
+                snprintf(inner, sizeof inner, "%s%s::", scope, own);
+                made = find_type(info, &die, name, inner, depth + 1);
+            }
+            __attribute__((fallthrough));
+        case DW_TAG_base_type:
+        case DW_TAG_typedef:
+            if (!made && own && (same_type(name, scope, own) || same_type(name, "", own)))
+                made = type_make(info, &die);
+        }
+        if (made)
+            return made;
+    } while (die_next(&die));
+    return NULL;
+}
+
+/* With link-time optimisation code is in one unit, and what it declares in others. Not where there are very many: reading all takes
+ * longer than a name is worth. */
+size_t type_units(const struct debuginfo *info)
+{
+    enum { MOST = 256 };
+    return info->units.count <= MOST ? info->units.count : 0;
+}
+
+const struct symbol_type *debuginfo_named_type(struct debuginfo *info, uint64_t addr, const char *name)
+{
+    const struct owned_range *range = range_list_find(&info->unit_ranges, addr);
+    if (!range)
+        return NULL;
+    for (size_t i = 0; i <= type_units(info); i++) {
+        Dwarf_Die top = info->units.items[i ? i - 1 : range->owner].die;
+        const struct symbol_type *made = find_type(info, &top, name, "", 0);
+        if (made)
+            return made;
+    }
+    return NULL;
+}

@@ -1,0 +1,382 @@
+#!/usr/bin/env python3
+"""advise, apply and optimize on a machine with one node: plans are written, followed and refused; programs are unharmed; a plan is kept
+when it helps and only then. Real nodes: tests/guest/test_plan.py."""
+import collections
+import glob
+import json
+import os
+import signal
+import subprocess
+import time
+
+import nlens
+from nlens import check, note
+
+PLACED = os.path.join(nlens.BUILD, "tests", "guest", "placed")
+# All that it allocates, on the only node there is.
+ALL = "numalens plan 1\n" + "".join("site %s @ %s\n" % pair for pair in (
+    ("bound_block", "bind 0"), ("spread_block", "interleave all"), ("split_block", "split all"), ("weighted_block", "weighted all"),
+    ("grown_block", "preferred 0"), ("small_block", "bind 0"), ("local_block", "local"), ("helper > left_caller", "bind 0 huge"))) + (
+        "static in_bss @ bind 0\nfile */data.bin @ interleave all\nshm buffers @ bind 0\nthread worker @ distribute\nstack worker @ bind 0\nstack main @ interleave all\n")
+
+
+def written(folder, text, name="plan"):
+    path = os.path.join(folder, name)
+    with open(path, "w") as stream:
+        stream.write(text)
+    return path
+
+
+Ended = collections.namedtuple("Ended", "status out err")
+
+
+def names(text):
+    """What placed shows, without where it is."""
+    return [line.split()[0] for line in text.splitlines()]
+
+
+def numalens(*words, **rest):
+    ended = nlens.run([nlens.NUMALENS, *words], **rest)
+    return Ended(ended.status, ended.out.decode(), ended.err.decode())
+
+
+def data_file(folder):
+    path = os.path.join(folder, "data.bin")
+    with open(path, "wb") as stream:
+        stream.truncate(4 << 20)
+    return path
+
+
+@check("apply: each kind of entry is applied and counted; the program prints the same")
+def _():
+    with nlens.Folder() as folder:
+        answer = os.path.join(folder, "answer.json")
+        data = data_file(folder)
+        plain = nlens.run([PLACED, data])
+        ended = numalens("apply", "--json", answer, written(folder, ALL), "--", PLACED, data)
+        assert ended.status == 0 and names(ended.out) == names(plain.out.decode()), ended
+        with open(answer) as stream:
+            entries = json.load(stream)["entries"]
+        wrong = [entry for entry in entries if not entry["applied"] or entry["reason"] or not entry["count"]]
+        assert len(entries) == 14 and not wrong, wrong
+        by_site = {entry["site"]: entry for entry in entries}
+        assert by_site["bound_block"]["bytes"] == 4 << 20 and by_site["small_block"]["count"] == 8000, by_site
+        assert "14 of 14 entries applied" in ended.err, ended.err
+
+
+@check("apply: what is not in the program, or never happens, is listed with the reason; without anything to do the agent stays out")
+def _():
+    with nlens.Folder() as folder:
+        plan = written(folder, "numalens plan 1\nsite no_such @ bind 0\nsite placed.c:1 @ bind 0\nstatic nothing @ bind 0\n")
+        ended = numalens("apply", plan, "--", "sh", "-c", "echo [$LD_PRELOAD]")
+        assert ended.status == 0 and ended.out == "[]\n", ended
+        for line, reason in ((2, "no function no_such"), (3, "no code at line placed.c:1"), (4, "no static object nothing")):
+            assert "line %d: " % line in ended.err and reason in ended.err, ended.err
+        plan = written(folder, "numalens plan 1\nprogram %s %s\nsite placed!0x1234 @ bind 0\nsite bound_block @ bind 0\n" % (PLACED, "0123456789" * 4))
+        ended = numalens("apply", plan, "--", PLACED, data_file(folder))
+        assert ended.status == 0 and "line 3: site placed!0x1234 @ bind 0: not applied" in ended.err and "is another build than" in ended.err, ended
+        assert "1 of 2 entries applied" in ended.err, ended
+        plan = written(folder, "numalens plan 1\nfile /never/mapped @ bind 0\n")
+        ended = numalens("apply", plan, "--", "true")
+        assert "the program never mapped it" in ended.err, ended.err
+
+
+# Its constructor allocates before whoever loads it can look at it.
+PLUGIN = """#include <stdlib.h>
+__attribute__((noinline)) char *plugged(void) { char *block = malloc(1 << 20); __asm__ volatile("" : "+r"(block)); return block; }
+__attribute__((constructor)) static void begin(void) { plugged(); }
+"""
+HOST = """#include <dlfcn.h>
+int main(int count, char **words) {
+    for (int i = 0; i < 3; i++) {
+        void *library = dlopen(words[1], RTLD_NOW);
+        if (!library) return 1;
+        ((char *(*)(void))dlsym(library, "plugged"))();
+        dlclose(library);
+    }
+    return count - 2;
+}
+"""
+
+
+# More than half of the address space that it may have, beside a block that is placed.
+GREEDY = """#include <stdlib.h>
+__attribute__((noinline)) char *placed(void) { char *block = malloc(100); __asm__ volatile("" : "+r"(block)); return block; }
+int main(void) { return !placed() || !malloc((size_t)3 << 30); }
+"""
+
+
+@check("apply: a file that is larger than the available memory is not read in, and that is the reason")
+def _():
+    with nlens.Folder() as folder:
+        with open("/proc/meminfo") as stream:
+            most = next(int(line.split()[1]) << 10 for line in stream if line.startswith("MemTotal:"))
+        path = os.path.join(folder, "large.bin")
+        with open(path, "wb") as stream:
+            stream.truncate(2 * most)
+        mapped = "import mmap; large = open(%r, 'rb'); mmap.mmap(large.fileno(), 0, access=mmap.ACCESS_READ)" % path
+        ended = numalens("apply", written(folder, "numalens plan 1\nfile %s @ bind 0\n" % path), "--", nlens.tool("python3"), "-c", mapped)
+        assert ended.status == 0 and "not applied: it is larger than the available memory: the page cache would not keep it (1 of 1)" in ended.err, ended
+
+
+@check("apply: in a limited address space the program has what it has without a plan, but for a sixteenth at most")
+def _():
+    with nlens.Folder() as folder:
+        program = os.path.join(folder, "greedy")
+        assert nlens.run([nlens.tool("cc"), "-O1", "-x", "c", "-o", program, "-"], GREEDY.encode()).status == 0
+        limited = ["sh", "-c", "ulimit -v 4194304; exec \"$@\"", "sh"]
+        assert nlens.run([*limited, program]).status == 0
+        ended = nlens.run([*limited, nlens.NUMALENS, "apply", written(folder, "numalens plan 1\nsite placed @ bind 0\n"), "--", program])
+        assert ended.status == 0 and b"1 of 1 entries applied" in ended.err, ended
+
+
+@check("apply: entries that were not applied for one reason are reported in one line")
+def _():
+    with nlens.Folder() as folder:
+        plan = written(folder, "numalens plan 1\n" + "".join("file /never/%d @ bind 0\n" % i for i in range(5)) + "site no_such @ bind 0\n")
+        ended = numalens("apply", plan, "--", "true")
+        lines = ended.err.splitlines()
+        assert len(lines) == 3 and "lines 2 to 6: none of 5 entries applied: the program never mapped it" in lines[0], ended
+        assert "line 7: site no_such @ bind 0: not applied: true has no function no_such" in lines[1], ended
+
+
+@check("apply: sites of a library that is loaded, unloaded and loaded again are found each time, in its constructor too")
+def _():
+    with nlens.Folder() as folder:
+        library, host, answer = (os.path.join(folder, name) for name in ("libplug.so", "host", "answer.json"))
+        for text, path, options in ((PLUGIN, library, ("-shared", "-fPIC")), (HOST, host, ())):
+            built = nlens.run([nlens.tool("cc"), "-O2", "-g", *options, "-x", "c", "-o", path, "-"], text.encode())
+            assert built.status == 0, built
+        plan = written(folder, "numalens plan 1\nprogram %s\nsite plugged @ bind 0\n" % library)
+        ended = numalens("apply", "--json", answer, plan, "--", host, library)
+        with open(answer) as stream:
+            (entry,) = json.load(stream)["entries"]
+        assert ended.status == 0 and entry["count"] == 6 and not entry["failed"], (ended, entry)
+
+
+OWN_STACK = """#include <pthread.h>
+#include <stdlib.h>
+void *worker(void *unused) { return unused; }
+int main(void) {
+    static char memory[1 << 22];
+    pthread_attr_t attributes;
+    pthread_t thread;
+    pthread_attr_init(&attributes);
+    pthread_attr_setstack(&attributes, memory + (1 << 20), 1 << 20);
+    return pthread_create(&thread, &attributes, worker, NULL) || pthread_join(thread, NULL);
+}
+"""
+
+
+@check("apply: a stack that the program made itself, among other data, is not placed, and that is said")
+def _():
+    with nlens.Folder() as folder:
+        program = os.path.join(folder, "own_stack")
+        built = nlens.run([nlens.tool("cc"), "-O2", "-pthread", "-x", "c", "-o", program, "-"], OWN_STACK.encode())
+        assert built.status == 0, built
+        ended = numalens("apply", written(folder, "numalens plan 1\nstack worker @ bind 0\n"), "--", program)
+        assert ended.status == 0 and "not applied: the stack is memory of the program's own" in ended.err, ended
+
+
+@check("apply: bad plans end with the line, and the program is not started")
+def _():
+    with nlens.Folder() as folder:
+        for text, says in (("site f @ bind 0\n", "line 1: this is no plan"), ("numalens plan 1\nsite f @ bind 77\n", "line 2: there is no node 77 here"),
+                           ("numalens plan 1\nthread * @ cpus 1000\n", "line 2: none of these CPUs"), ("numalens plan 1\nplace f\n", "line 2: 'place' is unknown")):
+            ended = numalens("apply", written(folder, text), "--", "echo", "started")
+            assert ended.status == 1 and ended.out == "" and says in ended.err, ended
+        ended = numalens("apply", written(folder, "numalens plan 1\nnodes 0-3,76-77\nsite f @ bind 77\n"), "--", "echo", "started")
+        assert ended.status == 1 and ended.out == "" and "line 3: " in ended.err and "the plan is for nodes 0-3,76-77" in ended.err, ended
+        assert numalens("apply", "--map", written(folder, "numalens plan 1\nsite f @ bind 77\n"), "--", "true").status == 0
+        assert numalens("apply", os.path.join(folder, "none"), "--", "true").status == 1
+        assert numalens("apply", written(folder, ALL)).status == 2
+
+
+@check("apply: exit status, signals and standard input are the program's")
+def _():
+    with nlens.Folder() as folder:
+        plan = written(folder, "numalens plan 1\nthread * @ node 0\n")
+        assert numalens("apply", plan, "--", "sh", "-c", "exit 7").status == 7
+        assert numalens("apply", plan, "--", "./no-such").status == 127
+        assert numalens("apply", "-q", plan, "--", "cat", input=b"abc").out == "abc"
+        done = subprocess.run([nlens.NUMALENS, "apply", "-q", plan, "--", "sh", "-c", "kill -SEGV $$"], env=nlens.ENVIRONMENT,
+                              stderr=subprocess.PIPE)
+        assert done.returncode == -signal.SIGSEGV, done
+
+
+def recorded_streamcluster(folder):
+    """Without latencies: how much of the run a change wins depends on the machine's caches, and what wins little is not advised."""
+    return nlens.record(folder, [nlens.example("case_streamcluster")], ["-q", "--no-latency", "--topology", "numa:4 core:2"], name="trace", bursts=500)
+
+
+@check("advise: what the recording says becomes a plan that apply follows")
+def _():
+    with nlens.Folder() as folder:
+        plan = os.path.join(folder, "plan")
+        trace = os.path.join(folder, "trace")
+        program = nlens.example("case_streamcluster")
+        assert recorded_streamcluster(folder).status == 0
+        assert numalens("advise", "-o", plan, trace).status == 0
+        with open(plan) as stream:
+            text = stream.read()
+        note(text)
+        assert "site streamcluster.c:%d @ interleave all" % nlens.site_line("cases/streamcluster.c", "block") in text, text
+        ended = numalens("apply", plan, "--", program)
+        assert ended.status == 0 and "not applied" not in ended.err, ended
+
+
+@check("advise and apply mean the same shared memory and the same mapped file")
+def _():
+    line = nlens.site_line("patterns/far_initialised.c", "segment")
+    for how, what in (("shm", "shm far_initialised"), ("sysv", "site far_initialised.c:%d" % line), ("file", "file /")):
+        with nlens.Folder() as folder:
+            plan = os.path.join(folder, "plan")
+            program = [nlens.example("patterns/far_initialised"), "bad", "--%s" % how, "--threads=4", "--rounds=3000000"]
+            ended = nlens.record(folder, program, ["-q", "--no-latency", "-F", "1000", "--budget", "100", "--topology", "numa:4 core:2"], bursts=300)
+            assert ended.status == 0, ended
+            advised = numalens("advise", "-o", plan, ended.trace)
+            with open(plan) as stream:
+                text = stream.read()
+            assert advised.status == 0 and "\n%s" % what in text, text
+            # One node is here: what is on several there is on this one.
+            applied = numalens("apply", "--map", plan, "--", *program, folder=folder)
+            assert applied.status == 0 and "2 of 2 entries applied" in applied.err, (applied, text)
+
+
+@check("FlexMalloc's location files: advise writes one, apply follows it; unknown allocators end it with the line")
+def _():
+    with nlens.Folder() as folder:
+        answer, locations, trace = (os.path.join(folder, name) for name in ("answer.json", "locations", "trace"))
+        program = nlens.example("case_streamcluster")
+        assert recorded_streamcluster(folder).status == 0
+        ended = numalens("advise", "--format", "flexmalloc", "--allocator", "spread=interleave all", "-o", locations, trace)
+        with open(locations) as stream:
+            text = stream.read()
+        note(text)
+        line = "streamcluster.c:%d" % nlens.site_line("cases/streamcluster.c", "block")
+        wanted = [row for row in text.splitlines() if row.split(" > ")[0].split(" @ ")[0] == line]
+        assert ended.status == 0 and len(wanted) == 1 and wanted[0].endswith(" @ spread"), (ended, text)
+        ended = numalens("apply", "--json", answer, "--allocator", "spread=interleave all", locations, "--", program)
+        with open(answer) as stream:
+            entries = json.load(stream)["entries"]
+        entry = next(entry for entry in entries if entry["site"] == line)
+        assert ended.status == 0 and entry["applied"] and entry["wanted"] == "interleave all" and not entry["reason"], (ended, entries)
+        ended = numalens("apply", locations, "--", "echo", "started")
+        assert ended.status == 1 and ended.out == "" and "what the allocator spread means" in ended.err and "line " in ended.err, ended
+        assert numalens("apply", "--allocator", "spread=nowhere", locations, "--", "true").status == 2
+        assert numalens("advise", "--format", "tables", trace).status == 2
+
+
+@check("FlexMalloc's location files: offsets are counted from where a binary's code is mapped")
+def _():
+    with nlens.Folder() as folder:
+        answer = os.path.join(folder, "answer.json")
+        text = subprocess.run(["objdump", "-d", "--no-show-raw-insn", "--disassemble=bound_block", PLACED], stdout=subprocess.PIPE, text=True, check=True).stdout
+        rows = [line.strip() for line in text.splitlines() if ":\t" in line]
+        back = next(int(after.split(":")[0], 16) for line, after in zip(rows, rows[1:]) if "malloc" in line)
+        loads = subprocess.run(["readelf", "-lW", PLACED], stdout=subprocess.PIPE, text=True, check=True).stdout
+        start = next(int(line.split()[2], 16) for line in loads.splitlines() if "LOAD" in line and "R E" in line)
+        plan = written(folder, "%s!%x @ bind 0\n" % (PLACED, back - start // 4096 * 4096))
+        ended = numalens("apply", "--json", answer, plan, "--", PLACED, data_file(folder))
+        with open(answer) as stream:
+            (entry,) = json.load(stream)["entries"]
+        assert ended.status == 0 and entry["applied"] and entry["bytes"] == 4 << 20, (ended, entry)
+
+
+@check("advise: a plan that makes more remote says so, and how to measure whether it pays")
+def _():
+    with nlens.Folder() as folder:
+        program = [nlens.example("patterns/concurrent_remote"), "bad", "--threads=8", "--rounds=4000000"]
+        options = ["-q", "--no-latency", "-F", "1000", "--budget", "100", "--topology", "numa:2 core:6", "--assign", "packed"]
+        ended = nlens.record(folder, program, options, bursts=300)
+        assert ended.status == 0, ended
+        advised = numalens("advise", ended.trace)
+        assert "@ interleave all" in advised.out and "more would be remote" in advised.out, advised
+
+
+def optimized(folder, *words, status=0):
+    answer = os.path.join(folder, "answer.json")
+    ended = numalens("optimize", "-q", "--json=" + answer, "-o", os.path.join(folder, "kept"), *words)
+    assert ended.status == status, ended
+    with open(answer) as stream:
+        return json.load(stream), ended
+
+
+# It does what it does by where it runs, and prints what that is worth: no clock decides.
+WORTH = "case $(sed -n 's/^Cpus_allowed_list:.//p' /proc/self/status) in 0) echo worth %d;; *) echo worth %d;; esac"
+
+
+@check("optimize: keeps a plan that helps, neither one that harms nor one that does nothing")
+def _():
+    if len(os.sched_getaffinity(0)) < 2:
+        raise nlens.Skip("one CPU only: a plan cannot change where a thread runs")
+    with nlens.Folder() as folder:
+        plan = written(folder, "numalens plan 1\nthread * @ cpus 0\n")
+        for with_plan, without, kept in ((200, 100, "plan"), (100, 200, "default"), (100, 100, "default")):
+            answer, ended = optimized(folder, "--runs", "5", "--metric", "worth ([0-9]+)", "--plan", plan, "--", "sh", "-c", WORTH % (with_plan, without))
+            assert answer["kept"] == kept, (answer, ended)
+            assert os.path.exists(os.path.join(folder, "kept")) == (with_plan == 200), ended
+            assert (answer["verdict"] == "the default placement is best") == (kept == "default"), answer
+            runs = answer["runs"]
+            assert len(runs) >= 8 and {run["plan"] for run in runs} == {"default", "plan"}, runs
+            if kept == "plan":
+                assert abs(answer["gain"]["factor"] - 2) < 0.001, answer
+                os.unlink(os.path.join(folder, "kept"))
+        answer, ended = optimized(folder, "--runs", "4", "--metric", "worth ([0-9]+)", "--less-is-better", "--plan", plan, "--", "sh", "-c",
+                                  WORTH % (50, 100))
+        assert answer["kept"] == "plan", answer
+
+
+# Worth four times as much in every other run with the plan.
+UNSTEADY = "case $(sed -n 's/^Cpus_allowed_list:.//p' /proc/self/status) in 0) echo >>count; echo worth $((100 + $(wc -l <count) % 2 * 300));; *) echo worth 100;; esac"
+
+
+@check("optimize: a gain that its runs cannot make sure is not kept, and its interval is reported")
+def _():
+    if len(os.sched_getaffinity(0)) < 2:
+        raise nlens.Skip("one CPU only: a plan cannot change where a thread runs")
+    with nlens.Folder() as folder:
+        plan = written(folder, "numalens plan 1\nthread * @ cpus 0\n")
+        ended = numalens("optimize", "--runs", "4", "--metric", "worth ([0-9]+)", "--plan", plan, "-o", os.path.join(folder, "kept"), "--", "sh", "-c",
+                         "cd %s; %s" % (folder, UNSTEADY))
+        assert ended.out == "The default placement is best.\n" and "plan was 2.00 times as fast" in ended.err and "--runs 16" in ended.err, ended
+
+
+@check("optimize: runs through on a program that needs no placement, and says so; failures are the program's")
+def _():
+    with nlens.Folder() as folder:
+        plan = ("--plan", written(folder, "numalens plan 1\nthread main @ distribute\n"))
+        answer, ended = optimized(folder, "--runs", "4", *plan, "--", "true")
+        assert answer["kept"] == "default" and ended.out == "The default placement is best.\n" and answer["runs"], ended
+        assert numalens("optimize", *plan, "--", "sh", "-c", "exit 3").status == 3
+        assert numalens("optimize", "--", "./no-such").status == 127
+        assert numalens("optimize", "--metric", "(", "--", "true").status == 2
+        ended = numalens("optimize", "--metric", "worth ([0-9]+)", *plan, "--", "true")
+        assert ended.status == 1 and "--metric" in ended.err, ended
+
+
+@check("optimize: where there is one node it runs nothing, and says so and what to do")
+def _():
+    if len(glob.glob("/sys/devices/system/node/node[0-9]*")) > 1:
+        raise nlens.Skip("this machine has several nodes")
+    with nlens.Folder() as folder:
+        started = os.path.join(folder, "started")
+        answer, ended = optimized(folder, "--", "touch", started)
+        assert answer["kept"] == "default" and answer["runs"] == [] and not os.path.exists(started), (answer, ended)
+        assert "one NUMA node" in answer["verdict"] and "numalens compare --topology" in ended.out, ended
+
+
+@check("optimize: Ctrl-C ends it with a verdict")
+def _():
+    with nlens.Folder() as folder:
+        plan = written(folder, "numalens plan 1\nthread main @ distribute\n")
+        process = subprocess.Popen([nlens.NUMALENS, "optimize", "--plan", plan, "--", "sh", "-c", "echo >>%s/begun; exec sleep 1000" % folder],
+                                   env=nlens.ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
+        while not os.path.exists(os.path.join(folder, "begun")):
+            time.sleep(0.05)
+        os.killpg(process.pid, signal.SIGINT)
+        out, err = process.communicate(timeout=nlens.PATIENCE)
+        assert process.returncode == 0 and "as far as it was tried" in out, (process.returncode, out, err)
+
+
+nlens.main()

@@ -1,0 +1,204 @@
+#!/usr/bin/env python3
+"""Types and fields: programs whose loops use known fields, by two compilers in several ways. Every object's type is right, and so is every field."""
+import json
+import os
+import shutil
+
+import nlens
+import page_data
+from nlens import check, note
+
+OFTEN = ["-q", "-F", "3000", "--burst", "8", "--budget", "100"]
+BURSTS = 300  # a field's loop has a sixth or more of them, by CPU time: it has dozens of samples, or none
+# CPU time in ms of main and of each of two threads: twice the bursts that are needed.
+SHORT = ["100", "50"]
+# Whether threads take turns is looked at every 10 ms. Of 100 looks half find the other thread, by chance a quarter or less once in a million times.
+LONG = ["400", "1000"]
+
+C = r"""
+#include <pthread.h>
+#include <stdlib.h>
+#include <time.h>
+struct vec { double x, y, z; };
+struct entry { long key; char name[40]; long hits; double weight; };
+struct body { struct vec at, speed; long id; };
+typedef struct { int low; int high; } span;
+struct counters { long first, second; };
+typedef struct { long hits, misses; } slot;
+static slot slots[2] __attribute__((aligned(64)));
+static struct entry *entries;
+static struct { struct body *all; } world;
+static span spans[4096];
+static struct counters *counters;
+enum { COUNT = 1 << 14, TURN_MS = 10 };
+static pthread_barrier_t together; /* after each turn: else one may have ended before the other begins */
+static long turns;
+static int worked(double ms) /* CPU time: what is counted here may be slow or quick */
+{
+    struct timespec now;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return now.tv_sec * 1e3 + now.tv_nsec / 1e6 >= ms;
+}
+static void *count(void *which)
+{
+    volatile long *mine = which ? &counters->first : &counters->second;
+    for (long turn = 0; turn < turns; turn++) {
+        pthread_barrier_wait(&together);
+        while (!worked((turn + 1) * TURN_MS))
+            for (long i = 0; i < 10000; i++) {
+                *mine += 1;
+                *(volatile long *)&slots[which != NULL].hits += 1;
+            }
+    }
+    return NULL;
+}
+int main(int argc, char **argv) /* ms of main's work, and of each thread's */
+{
+    double sum = 0;
+    pthread_t threads[2];
+    long longer = getenv("EXAMPLE_LONGER") ? atol(getenv("EXAMPLE_LONGER")) : 1;
+    turns = longer * (argc > 2 ? atol(argv[2]) : 0) / TURN_MS;
+    entries = calloc(COUNT, sizeof *entries);
+    world.all = malloc(COUNT * sizeof(struct body));
+    counters = (struct counters *)calloc(1, sizeof(struct counters));
+    for (long i = 0; i < COUNT; i++)
+        world.all[i] = (struct body){.id = i};
+    while (!worked(longer * (argc > 1 ? atol(argv[1]) : 0)))
+        for (long i = 0; i < COUNT; i++) {
+            sum += *(volatile long *)&entries[i].key;
+            sum += *(volatile double *)&entries[i].weight;
+            sum += *(volatile double *)&world.all[i].speed.y;
+            sum += *(volatile int *)&spans[i % 4096].high;
+        }
+    pthread_barrier_init(&together, NULL, 2);
+    for (long i = 0; i < 2; i++)
+        pthread_create(&threads[i], NULL, count, (void *)i);
+    for (long i = 0; i < 2; i++)
+        pthread_join(threads[i], NULL);
+    return sum == 1;
+}
+"""
+C_FIELDS = {"struct entry": {"key", "weight"}, "struct body": {"y"}, "span": {"high"}, "struct counters": {"first", "second"}, "slot": {"hits"}}
+
+CXX = r"""
+#include <cstdlib>
+#include <memory>
+#include <vector>
+namespace sim {
+struct Particle { double mass; float position[3]; int kind; };
+struct Cell { long count; Particle *first; };
+class World {
+public:
+    World(size_t n) : particles(n), cells(new Cell[n]), others(new Particle[n]) {}
+    std::vector<Particle> particles;
+    Cell *cells;
+    std::unique_ptr<Particle[]> others;
+    long total = 0;
+};
+}
+enum { COUNT = 1 << 14, ROUNDS = 3000 };
+int main()
+{
+    double longer = getenv("EXAMPLE_LONGER") ? atof(getenv("EXAMPLE_LONGER")) : 1;
+    sim::World *made = new sim::World(COUNT);
+    sim::World &world = *made;
+    double sum = 0;
+    for (int round = 0; round < ROUNDS * longer; round++)
+        for (long i = 0; i < COUNT; i++) {
+            sum += *(volatile int *)&world.particles[i].kind;
+            sum += *(volatile long *)&world.cells[i].count;
+            sum += *(volatile double *)&world.others[i].mass;
+            *(volatile long *)&world.total += 1;
+        }
+    return sum == 1;
+}
+"""
+CXX_FIELDS = {"Particle": {"kind", "mass"}, "Cell": {"count"}, "World": {"total"}}
+WAYS = [(compiler, options) for compiler in ("gcc", "clang") for options in (["-O2"], ["-O3"], ["-O2", "-flto"])]
+
+
+def build(folder, name, text, compiler, options):
+    source, program = os.path.join(folder, name), os.path.join(folder, "program")
+    with open(source, "w") as file:
+        file.write(text)
+    if name.endswith(".cpp"):
+        compiler = {"gcc": "g++", "clang": "clang++"}[compiler]
+    ended = nlens.run([compiler, "-g", *options, "-pthread", "-o", program, source])
+    return program if ended.status == 0 else None
+
+
+def judge(name, text, expected, *texts):
+    right = wrong = 0
+    for compiler, options in WAYS:
+        with nlens.Folder() as folder:
+            program = build(folder, name, text, compiler, options) if shutil.which(compiler) else None
+            if not program:
+                assert (compiler, options) != ("gcc", ["-O2"])
+                note("%s %s does not build here" % (compiler, " ".join(options)))
+                continue
+            trace = nlens.record(folder, [program, *SHORT], OFTEN, bursts=BURSTS).trace
+            for type_name, fields in expected.items():
+                found = nlens.report(trace, "type", type_name)["types"]
+                assert len(found) == 1, (compiler, options, type_name, found)
+                most = max(field["samples"] for field in found[0]["fields"])
+                hot = {field["field"] for field in found[0]["fields"] if field["samples"] > most / 5 and field["field"] not in ("speed", "at")}
+                right += len(hot & fields)
+                wrong += len(hot ^ fields)
+                assert hot == fields, "%s %s %s: %s" % (compiler, options, type_name, hot)
+            for type_name, line in texts:
+                printed = nlens.run([nlens.NUMALENS, "report", "type", type_name, "-i", trace]).out.decode()
+                assert line in printed, (compiler, options, printed)
+    note("%d fields right, %d wrong" % (right, wrong))
+
+
+@check("C: arrays of structs, nested ones, statics and typedefs have their fields")
+def c_types():
+    judge("types.c", C, C_FIELDS)
+
+
+@check("C++: a vector, new[] and a smart pointer of structs have their fields; containers are one field each")
+def cxx_types():
+    judge("types.cpp", CXX, CXX_FIELDS, ("World", "  std::vector<sim::Particle> particles;\n"))
+
+
+@check("fields that threads share falsely and cold ones are named, and the struct is printed as it should be")
+def advice():
+    with nlens.Folder() as folder:
+        program = build(folder, "types.c", C, "gcc", ["-O2"])
+        trace = nlens.record(folder, [program, *LONG], ["-q", "-F", "1000", "--burst", "8", "--budget", "100", "--topology", "numa:2 core:1"],
+                             bursts=1200).trace
+        counters = nlens.report(trace, "type", "counters")["types"][0]
+        assert set(counters["falsely_shared"]) == {"first", "second"}, counters
+        code = counters["advice"][0]["code"]
+        entry = nlens.report(trace, "type", "entry")["types"][0]
+        split = entry["advice"][0]["code"]
+        items = nlens.report(trace, "type", "slot")["types"][0]["advice"][0]
+        assert "neighbouring items of slot" in items["text"] and "by their hits" in items["text"], items
+        assert "struct entry_hot {\n    long int key;\n    double weight;\n};" in split and "char name[40];" in split, split
+        test = os.path.join(folder, "advised.c")
+        with open(test, "w") as file:
+            file.write("#include <stdalign.h>\n%s\n%s\n%s\n_Static_assert(sizeof(struct counters) == 128, \"\");\n"
+                       "_Static_assert(sizeof(struct slot) == 64, \"\");\n"
+                       "_Static_assert(sizeof(struct entry_hot) == 16, \"\");\n" % (code, items["code"], split))
+        ended = nlens.run(["cc", "-std=c11", "-c", "-o", os.path.join(folder, "advised.o"), test])
+        assert ended.status == 0, ended
+        with open(test, "w") as file:
+            file.write("%s\n%s\n%s\nstatic_assert(sizeof(counters) == 128 && sizeof(slot) == 64 && sizeof(entry_hot) == 16);\n" % (code, items["code"], split))
+        ended = nlens.run(["c++", "-std=c++17", "-x", "c++", "-fsyntax-only", test])
+        assert ended.status == 0, ended
+        text = nlens.run([nlens.NUMALENS, "report", "type", "body", "-i", trace, "--width", "80"]).out.decode()
+        assert "struct vec speed {" in text and "double y;" in text and max(map(len, text.split("\n"))) <= 80, text
+        data, = page_data.of(trace, os.path.join(folder, "page.html"))
+        page_data.check_totals(data.tables)
+        types = {row["id"]: row for row in data.tables["types"]}
+        shown = {types[row["type"]]["name"] for row in data.tables["objects"] if row["type"] >= 0}
+        assert {"struct entry", "struct body", "span", "struct counters"} <= shown, shown
+        fields = [row for row in types.values() if row["name"] == "struct counters"][0]["fields"]
+        assert [(row["text"], row["offset"], row["falsely"]) for row in fields] == [("long int first", 0, True), ("long int second", 8, True)], fields
+        ended = nlens.run([nlens.NUMALENS, "report", "type", "nothing", "-i", trace])
+        assert ended.status == 1 and b"no sampled object is of a type 'nothing'" in ended.err, ended
+        listed = json.loads(nlens.run([nlens.NUMALENS, "report", "types", "--json", "-i", trace]).out)["types"]
+        assert {"struct entry", "struct body", "span", "struct counters"} <= {row["type"] for row in listed}, listed
+
+
+nlens.main()
