@@ -262,8 +262,11 @@ static int start(struct system_recorder *recorder, struct error *err)
     take_signals(recorder);
     if ((code = find_process(recorder, err)) < 0 || (code = find_means(recorder, err)) < 0 ||
         (options->command &&
-         (code = launch_prepare(&recorder->launch, options->command, NULL, NULL, &recorder->before, err)) < 0) ||
-        (code = recorder->means.outside ? open_outside(recorder, err) : open_hardware(recorder, err)) < 0)
+         (code = launch_prepare(&recorder->launch, options->command, NULL, NULL, &recorder->before, err)) < 0))
+        return code;
+    if (options->restrict_self)
+        sandbox_drop_capabilities(); /* the program was forked before, and there are no other threads yet */
+    if ((code = recorder->means.outside ? open_outside(recorder, err) : open_hardware(recorder, err)) < 0)
         return code;
     recorder->started = recorder->flushed = clock_now_ns();
     sources_want(&recorder->sources, true); /* once there is a file, everything is being recorded */

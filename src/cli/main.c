@@ -46,7 +46,7 @@ static bool only_reads(const char *name)
     job_rank_find(&rank, getenv);
     if (rank.in_job)
         return false;
-    static const char *const readers[] = {"report", "export", "check", "merge", "import", "predict"};
+    static const char *const readers[] = {"report", "export", "check", "merge", "import", "predict", "advise"};
     for (size_t i = 0; i < sizeof readers / sizeof *readers; i++)
         if (strcmp(name, readers[i]) == 0)
             return true;

@@ -1,8 +1,11 @@
 #!/usr/bin/env python3
 """The recorder, view and readers restrict themselves; the target does not inherit it; and where filters are refused, all goes on."""
+import glob
 import json
 import os
+import re
 import subprocess
+import time
 
 import nlens
 from nlens import Folder, NUMALENS, check, record, refuse, run, tool
@@ -19,6 +22,7 @@ while True:
     if all(thread["Seccomp"] == "2" and thread["NoNewPrivs"] == "1" for thread in threads) or not WAIT:
         break
     time.sleep(0.01)
+import glob
 import json
 print(json.dumps({"threads": threads, "own": status("/proc/self/status")}))
 """
@@ -53,6 +57,31 @@ def threads():
                 assert not left & (1 << SETUID | 1 << SYS_MODULE | 1 << NET_ADMIN | 1 << CHOWN), thread
 
 
+@check("a recorder of a process that runs already is restricted too, and the process stays as it was")
+def attached():
+    if not works():
+        raise nlens.Skip("seccomp is refused here")
+    with Folder() as folder, subprocess.Popen([tool("python3"), "-c", "while True: pass"]) as target:
+        rights = lambda path: dict(re.findall(r"^(CapEff|NoNewPrivs|Seccomp):\s*(\S+)", open(path).read(), re.M))  # noqa: E731
+        own = "/proc/%d/status" % target.pid
+        before = rights(own)
+        recorder = subprocess.Popen([NUMALENS, "record", "-q", "-p", str(target.pid), "-o", os.path.join(folder, "trace")],
+                                    stderr=subprocess.PIPE)
+        try:
+            while rights("/proc/%d/status" % recorder.pid)["Seccomp"] != "2":
+                assert recorder.poll() is None, recorder.stderr.read()
+                time.sleep(0.01)
+            for thread in glob.glob("/proc/%d/task/*/status" % recorder.pid):
+                seen = rights(thread)
+                assert not int(seen["CapEff"], 16) & (1 << SETUID | 1 << SYS_MODULE | 1 << NET_ADMIN | 1 << CHOWN), seen
+                assert seen["Seccomp"] == "2" and seen["NoNewPrivs"] == "1", seen
+            assert rights(own) == before
+        finally:
+            recorder.terminate()
+            recorder.communicate()
+            target.kill()
+
+
 @check("a child of the target that is set-user-ID gets its rights as without a recorder")
 def setuid():
     with Folder() as folder:
@@ -85,7 +114,8 @@ def refused():
 def readers():
     with Folder() as folder:
         trace = record(folder, [tool("true")]).trace
-        for command in (["report", trace], ["export", "--format", "text", trace], ["report", "--json", trace]):
+        for command in (["report", trace], ["export", "--format", "text", trace], ["report", "--json", trace],
+                        ["advise", trace]):
             log = os.path.join(folder, "log")
             ended = run([tool("strace"), "-f", "-o", log, "-e", "trace=seccomp,execve,socket,clone,fork,vfork", NUMALENS, *command])
             if ended.status != 0 and b"ptrace" in ended.err:
