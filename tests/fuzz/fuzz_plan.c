@@ -1,20 +1,10 @@
 /* fuzz_plan.c - any bytes as a plan or a location file of FlexMalloc: read, made into what the agent follows, written again and read again. */
 #include "input_text.h"
+#include "no_binary.h"
 #include "plan/flexmalloc.h"
 #include "plan/plan_table.h"
-#include "symbols/binary.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-struct binary *__wrap_binary_open(const char *path, char **why);
-
-/* What a plan names is not looked at: fuzz_elf does. */
-struct binary *__wrap_binary_open(const char *path, char **why)
-{
-    (void)path;
-    if (why)
-        *why = strdup("is not here");
-    return NULL;
-}
 
 static void follow(const struct placement_plan *plan, bool maps)
 {

@@ -2,24 +2,14 @@
  * input's first byte says which. */
 #include "analysis/problems/latency.h"
 #include "exchange/export/export.h"
+#include "no_binary.h"
 #include "page/page.h"
-#include "symbols/binary.h"
 #include "trace_bytes.h"
 #include "view/view.h"
 
 enum { OUTPUTS = 40 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-struct binary *__wrap_binary_open(const char *path, char **why);
-
-/* No binary of this machine is looked at: fuzz_elf does. */
-struct binary *__wrap_binary_open(const char *path, char **why)
-{
-    (void)path;
-    if (why)
-        *why = strdup("is not here");
-    return NULL;
-}
 
 static void show(const struct flow *flow, unsigned which, struct view_options *view, FILE *out)
 {
