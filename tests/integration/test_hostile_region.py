@@ -96,7 +96,7 @@ def _():
 @check("another user's target and root's recorder")
 def _():
     if os.geteuid() != 0:
-        raise nlens.Skip("only root records for another user")
+        raise nlens.Skip("only root can record for another user")
     with nlens.Folder() as folder:
         numalens, program = nlens.copied(folder), shutil.copy(PROGRAM, folder)
         ended = run([numalens, "record", "-o", os.path.join(folder, "numalens.data"), "--", nlens.tool("setpriv"),

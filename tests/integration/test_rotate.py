@@ -318,7 +318,7 @@ while True:
 @check("a process that runs already, and the whole machine: files that are whole, and together the run")
 def _():
     if os.geteuid() != 0:
-        raise nlens.Skip("needs root")
+        raise nlens.Skip("needs root to see other processes' pages")
     with Folder() as program_folder, open(os.path.join(program_folder, "touching.py"), "w+") as stream:
         stream.write(TOUCHING)
         stream.flush()

@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """What the scripts behind make promise: packages that arrive after a build folder was configured are found, nothing is asked, and nothing
 is skipped that tests/skips.py does not allow."""
+import fnmatch
+import glob
 import importlib.machinery
 import importlib.util
 import os
@@ -155,15 +157,33 @@ def skips_are_listed():
     suite = test_script()
     here, elsewhere = (lambda: True), (lambda: False)
     here.__doc__, elsewhere.__doc__ = "here", "on the moon"
-    suite.skips.ALLOWED[:] = [("room: good", "no rocket*", here), ("room: bad", "no rocket*", elsewhere), ("whole", "*", here)]
+    allowed, suite.skips.ALLOWED = suite.skips.ALLOWED, [("room: good", "no rocket*", here), ("room: bad", "no rocket*", elsewhere), ("whole", "*", here)]
     tally = suite.Tally()
     tally.add_tap("room", "1..4\nok 1 - good # SKIP no rocket at all\nok 2 - bad # SKIP no rocket\nok 3 - other # SKIP no rocket\nok 4 - good\n", True)
     tally.add_tap("whole", "1..0 # SKIP because\n", True)
     tally.add_meson("", {"name": "part", "duration": 0, "result": "SKIP", "stdout": "no rocket\n"})
     tally.add_meson("", {"name": "project:suite / whole", "duration": 0, "result": "SKIP", "stdout": "1..0 # SKIP because\n"})
+    suite.skips.ALLOWED = allowed  # the checks behind this one want the list itself
     assert tally.passed == 1 and tally.skipped == [("room: good", "no rocket at all"), *[("whole", "because")] * 2], tally.skipped
     assert [name for name, _ in tally.failed] == ["room: bad", "room: other", "part"], tally.failed
     assert "on the moon" in tally.failed[0][1][0] and "tests/skips.py" in tally.failed[1][1][0], tally.failed
+
+
+@check("each skip that a test may say has a row for it in the list, or is one that no machine has")
+def rows_for_skips():
+    skips, lacking, found = test_script().skips, [], 0
+    text = re.compile(r"""(?:\bSkip|\bskip_test|\bskip_all|\bskipAll|\bskip)\((?:\w+, )?[fr]?(["'`])((?:\\.|(?!\1).)*[a-z]{3}(?:\\.|(?!\1).)*)\1""")
+    for path in glob.glob(os.path.join(nlens.SOURCE, "tests", "**", "*.*"), recursive=True):
+        if not path.endswith((".c", ".py", ".mjs")) or path == os.path.abspath(__file__):
+            continue
+        name = re.match(r"test_(\w+)\.", os.path.basename(path))
+        with open(path, encoding="utf-8") as stream:
+            reasons = [re.sub(r"%\w|\$?\{[^}]*\}", "WORD", reason) for _, reason in text.findall(stream.read()) if " " in reason]
+        found += len(reasons)
+        rows = [row for row in skips.ALLOWED if not name or row[2] is skips.is_guest or fnmatch.fnmatchcase(name[1], row[0].split(":")[0].split(" ")[-1])]
+        patterns = [*(row[1] for row in rows), *skips.NOWHERE]
+        lacking += [(path, reason) for reason in reasons if not any(fnmatch.fnmatchcase(reason, pattern) for pattern in patterns)]
+    assert found > 80 and not lacking, (found, lacking)
 
 
 @check("each row of the list has a condition that can be asked here, and says what it is")
