@@ -124,6 +124,20 @@ def names_packages():
         assert ended.status == 1 and b"\n  apt-get install " in ended.err, ended
 
 
+@check("a mirror without backports: the release's own package is fetched")
+def no_backports():
+    with Folder() as folder:
+        sources = os.path.join(folder, "cache", "apt-backports", "etc", "all.sources")
+        for name, body in {"apt-get": 'case "$*" in *update) ! grep backports %s;; *) touch kernel.deb; esac' % sources, "dpkg": 'mkdir -p "$3/boot"',
+                           "apt-cache": r"printf 'Version: 1\nDepends: linux-image-1\n'"}.items():
+            with open(os.path.join(folder, name), "w") as stream:
+                stream.write("#!/bin/sh\n%s\n" % body)
+            os.chmod(stream.name, 0o755)
+        ended = run([os.path.join(nlens.SOURCE, "scripts", "cross-fetch"), "--backports", "--cache", folder + "/cache", "--into", folder + "/into", "linux-image"],
+                    environment={"PATH": folder + ":" + os.environ["PATH"]})
+        assert ended.status == 0 and os.path.isdir(os.path.join(folder, "into", "boot")), ended
+
+
 @check("a skipped unit test is one to Meson as well, with its reason")
 def unit_skips():
     with Folder() as folder:
