@@ -46,6 +46,7 @@ class Recording:
             [nlens.NUMALENS, "record", *options, "-o", self.trace, "--", sys.executable, "-c", WORK], cwd=folder,
             env=ENVIRONMENT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
         assert self.process.stdout.readline() == b"working\n", self.process.stderr.read()
+        self.pids = [str(self.process.pid), str(self.target())]
 
     def target(self):
         with open("/proc/%d/task/%d/children" % (self.process.pid, self.process.pid)) as stream:
@@ -73,13 +74,12 @@ class Recording:
 
 
 def settings():
-    """What a recorder may have changed in the system, and what it may have forgotten there."""
+    """What a recorder may have changed in the system."""
     found = {}
     for path in glob.glob("/proc/sys/kernel/numa_balancing*") + ["/proc/sys/kernel/perf_event_paranoid"]:
         if os.path.exists(path):
             with open(path) as stream:
                 found[path] = stream.read()
-    found["shared memory"] = sorted(name for name in os.listdir("/dev/shm") if "numalens" in name) if os.path.isdir("/dev/shm") else []
     return found
 
 
@@ -105,6 +105,9 @@ def check_left(recording, folder, before):
         time.sleep(0.01)
     assert set(os.listdir(folder)) <= {"numalens.data", "before.data"}, os.listdir(folder)
     assert settings() == before, (before, settings())
+    # Others may record at the same time: their names have other numbers.
+    shared = os.listdir("/dev/shm") if os.path.isdir("/dev/shm") else []
+    assert not [name for name in shared if set(re.findall(r"\d+", name)) & set(recording.pids)], shared
 
 
 def interrupt(folder, number, whom, delay):
@@ -179,8 +182,8 @@ def pause(folder, delay, seconds):
     stopped = time.monotonic()
     time.sleep(seconds)
     recording.work_on()
+    paused = time.monotonic() - stopped  # before it goes on: afterwards others may have the processor
     os.kill(recording.process.pid, signal.SIGCONT)
-    paused = time.monotonic() - stopped
     recording.work_on(8 * MANY)
     recording.end()
     assert recording.process.returncode == 0, recording.process.returncode
