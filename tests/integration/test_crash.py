@@ -146,6 +146,9 @@ class MemoryLimit:
             os.mkdir(self.folder)
             limit = next(name for name in ("memory.max", "memory.limit_in_bytes") if os.path.exists(os.path.join(self.folder, name)))
             self.write(limit, mib << 20)
+            for name, most in ("memory.swap.max", 0), ("memory.memsw.limit_in_bytes", mib << 20):  # else what is too much goes there
+                if os.path.exists(os.path.join(self.folder, name)):
+                    self.write(name, most)
         except (OSError, TypeError, StopIteration):
             self.close()
             raise Skip("no control group of memory can be made here")
