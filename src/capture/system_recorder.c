@@ -382,6 +382,22 @@ static struct timespec sleep_time(const struct system_recorder *recorder, const 
     return (struct timespec){0, (long)wait};
 }
 
+/* Files may take long: from outside that waits until no thread is about to stop. */
+static void write_out(struct system_recorder *recorder, uint64_t now)
+{
+    bool flushes = now - recorder->flushed >= SOURCE_FLUSH_NS, rotates = rotation_due(&recorder->rotation, now);
+    if (!(flushes || rotates) || (recorder->outside && !outside_hold(recorder->outside)))
+        return;
+    if (flushes) {
+        recorder->flushed = now;
+        flush(recorder);
+    }
+    if (rotates)
+        rotate(recorder, now);
+    if (recorder->outside)
+        outside_go_on(recorder->outside);
+}
+
 static void record(struct system_recorder *recorder)
 {
     while (!recorder->ended) {
@@ -390,12 +406,7 @@ static void record(struct system_recorder *recorder)
         struct source_level level;
         sources_drain(&recorder->sources, now, &level);
         sources_tend(&recorder->sources, now);
-        if (now - recorder->flushed >= SOURCE_FLUSH_NS) {
-            recorder->flushed = now;
-            flush(recorder);
-        }
-        if (rotation_due(&recorder->rotation, now))
-            rotate(recorder, now);
+        write_out(recorder, now);
         if (!recorder->options->command && stop && now - recorder->started >= stop)
             break;
         if (recorder->outside && !recorder->options->command && outside_ended(recorder->outside))

@@ -61,7 +61,8 @@ enum stop_state __wrap_stop_take(pid_t tid, bool child, struct executor_job *ask
     (void)tid;
     (void)child;
     take(&state, 1);
-    take(&asked->general[4], 8);
+    if (asked)
+        take(&asked->general[4], 8);
     return state % 8 > STOP_ENDED ? STOP_TAKEN : (enum stop_state)(state % 8);
 }
 
@@ -172,6 +173,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     at = data;
     end = data + size;
     for (unsigned i = 0; i < STOPS && !process.ended; i++) {
+        process.executor = (struct executor_client *)1;
         thread.asked = 1;
         outside.asked = 1;
         samples = 0;

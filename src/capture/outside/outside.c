@@ -21,6 +21,7 @@ enum {
     PRIORITY = -15,
     SCAN_MOST_NS = 1000000000, /* between looks for threads, at most */
     STOP_WAIT_NS = 300000,     /* a thread that runs stops within that; one that waits for a CPU later */
+    HELD_NS = 5000000,         /* between drains while nobody is asked; a stop wakes the loop */
     ASKED_MOST = 32,           /* threads that have been asked to stop, at a time */
     CHILDREN_EVERY = 10,       /* looks for threads, one for children */
     SLOWEST = 2000,            /* times as rare as asked for, ticks come at least */
@@ -103,8 +104,7 @@ static void keep_budget(struct outside *outside, uint64_t elapsed)
 static void scan_all(struct outside *outside, uint64_t now)
 {
     array_each (&outside->processes, struct outside_process *, process)
-        if (!(*process)->ended && (*process)->active && now >= (*process)->heap_next)
-            outside_look_at_heap(outside, *process, now, false);
+        (*process)->heap_due |= (*process)->active && now >= (*process)->heap_next;
     uint64_t began = recorder_cpu_ns(), gap = outside->scanned ? now - outside->scanned : 0;
     outside->scan_gap = gap > OUTSIDE_SCAN_NS ? gap : OUTSIDE_SCAN_NS;
     array_each (&outside->processes, struct outside_process *, process)
@@ -142,13 +142,11 @@ static void tick(struct outside *outside, struct outside_process *process, struc
     thread->next = outside_next_tick(outside, now);
     outside->totals.ticks++;
     if (outside->debt_ns > outside->allowed * DEBT_NS || thread->owed < -(int64_t)outside->scan_gap ||
-        !outside_thread_runs(process->pid, thread)) {
-        outside->totals.idle++;
+        !outside_thread_runs(process->pid, thread))
         return;
-    }
     thread->owed -= (int64_t)outside_period(outside);
-    struct error ignored = {0};
-    if (!process->executor && !outside_start_executor(outside, process, &ignored))
+    process->starts = !process->executor;
+    if (process->starts && (!outside_work(outside, now) || process->ended))
         return;
     now = clock_now_ns();
     if (stop_ask((pid_t)thread->tid) < 0)
@@ -171,15 +169,9 @@ static void take_all_stops(struct outside *outside)
 {
     array_each (&outside->processes, struct outside_process *, each) {
         struct outside_process *process = *each;
-        for (size_t i = 0; outside->asked && i < process->threads.count; i++) {
-            struct outside_thread *thread = &process->threads.items[i];
-            if (thread->asked && !process->ended) {
-                outside_take_stop(outside, process, thread);
-            } else if (thread->asked && stop_drop((pid_t)thread->tid, process->child && thread->tid == process->pid)) {
-                thread->asked = 0;
-                outside->asked--;
-            }
-        }
+        for (size_t i = 0; outside->asked && i < process->threads.count; i++)
+            if (process->threads.items[i].asked)
+                outside_take_stop(outside, process, &process->threads.items[i]);
     }
 }
 
@@ -197,9 +189,12 @@ static void drain(void *context, uint64_t until, struct source_level *level)
     take_all_stops(outside);
     if (until >= next_scan(outside))
         scan_all(outside, until);
+    bool held = !outside_work(outside, until) || outside->waits;
     uint64_t next = next_scan(outside);
+    if (held && next > until + HELD_NS)
+        next = until + HELD_NS;
     array_each (&outside->processes, struct outside_process *, process) {
-        for (size_t i = 0; outside->wanted && !(*process)->ended && i < (*process)->threads.count; i++) {
+        for (size_t i = 0; outside->wanted && !held && !(*process)->ended && i < (*process)->threads.count; i++) {
             struct outside_thread *thread = &(*process)->threads.items[i];
             if (thread->active && !thread->asked && thread->next <= until && outside->asked < ASKED_MOST) {
                 tick(outside, *process, thread);
@@ -229,6 +224,18 @@ static void finish(void *context)
         take_all_stops(outside);
     }
     scan_all(outside, clock_now_ns());
+    outside_work(outside, clock_now_ns());
+}
+
+bool outside_hold(struct outside *outside)
+{
+    outside->waits = true;
+    return outside_is_quiet(outside);
+}
+
+void outside_go_on(struct outside *outside)
+{
+    outside->waits = false;
 }
 
 static void close_outside(void *context)

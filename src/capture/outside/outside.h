@@ -17,14 +17,10 @@ struct outside;
 
 struct outside_totals {
     uint64_t ticks, bursts, steps, accesses;
-    uint64_t idle;     /* ticks that found the thread not running */
-    uint64_t calls;    /* ... in a system call */
-    uint64_t refused;  /* processes that were found, and may not be looked at */
-    uint64_t others;   /* stops that were the program's own, for a signal */
-    uint64_t stop_ns;  /* threads were stopped, in all */
-    uint64_t cost_ns;  /* that, and the CPU time of recorder and executors */
-    uint64_t cpu_ns;   /* of the threads, meanwhile */
-    uint64_t restarts; /* executors that ended */
+    uint64_t refused; /* processes that were found, and may not be looked at */
+    uint64_t stop_ns; /* threads were stopped, in all */
+    uint64_t cost_ns; /* that, and the CPU time of recorder and executors */
+    uint64_t cpu_ns;  /* of the threads, meanwhile */
 };
 
 /* On options->pid, or on nothing until outside_follow(). `options` must outlive it. */
@@ -38,6 +34,11 @@ void outside_connect(struct outside *outside, struct sink *sink, struct running 
 /* A process to sample, once it runs its program. `child`: it is the caller's, who waits for its end. 0, or negative with `err`: cause and
  * remedy. */
 int outside_follow(struct outside *outside, uint32_t pid, bool child, struct error *err);
+
+/* No thread is asked to stop from now on, until outside_go_on(). True once none is about to stop any more (drains take those that do): what
+ * takes long may be done then, which would keep it stopped. */
+bool outside_hold(struct outside *outside);
+void outside_go_on(struct outside *outside);
 
 /* Whether none of its processes runs any more. */
 bool outside_ended(const struct outside *outside);

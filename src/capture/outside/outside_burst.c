@@ -154,7 +154,8 @@ static bool goes_on_as_first(const struct outside_process *process, struct outsi
 
 bool outside_take_stop(struct outside *outside, struct outside_process *process, struct outside_thread *thread)
 {
-    struct executor_job *job = executor_job(process->executor);
+    bool wanted = process->executor && !process->ended;
+    struct executor_job *job = wanted ? executor_job(process->executor) : NULL;
     enum stop_state state = stop_take((pid_t)thread->tid, process->child && thread->tid == process->pid, job);
     if (state == STOP_NOT_YET || (state == STOP_ENDED && goes_on_as_first(process, thread)))
         return false;
@@ -167,17 +168,17 @@ bool outside_take_stop(struct outside *outside, struct outside_process *process,
     } else if (state == STOP_IN_CALL) {
         let_go(outside, thread);
     }
-    outside->totals.calls += state == STOP_IN_CALL;
-    outside->totals.others += state == STOP_OTHER;
     if (!thread->killed || state == STOP_ENDED) {
         thread->asked = 0;
         outside->asked--;
     }
-    if (!done)
+    if (!done) {
+        sink_loss(outside->sink, time, process->pid, thread->tid, LOSS_TICK_UNSTEPPED, 1);
         outside_restart(outside, process);
-    else if (state == STOP_TAKEN)
+    } else if (state == STOP_TAKEN) {
         put_samples(outside, process, thread, time);
-    if (process->blind >= BLIND_MOST)
+    }
+    if (wanted && process->blind >= BLIND_MOST)
         outside_renew(outside, process, clock_now_ns());
     return true;
 }

@@ -3,7 +3,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "capture/outside/attach_check.h"
-#include "capture/outside/thread_stop.h"
+#include "capture/outside/outside_burst.h"
 #include "capture/process/proc.h"
 
 #include <errno.h>
@@ -13,6 +13,8 @@
 
 enum {
     PROCESSES_MOST = 256,
+    AWAITED_NS =
+        500000000,      /* a thread that got no CPU for so long, or sleeps in a driver, may not stop for much longer */
     NEW_ACTIVE = 32,    /* threads that get ticks before it is known which run; of more, those that are found running */
     RESTARTS_MOST = 16, /* of a process's executor */
     HEAP_NS = 1000000000, /* between looks at the heap, at least */
@@ -51,6 +53,16 @@ uint64_t outside_pause(const struct outside *outside, uint64_t took, double part
     return (uint64_t)(pause < PAUSE_MOST ? pause : PAUSE_MOST);
 }
 
+bool outside_is_quiet(const struct outside *outside)
+{
+    uint64_t now = outside->asked ? clock_now_ns() : 0;
+    for (size_t i = 0; outside->asked && i < outside->processes.count; i++)
+        array_each (&outside->processes.items[i]->threads, const struct outside_thread, thread)
+            if (thread->asked && now - thread->asked < AWAITED_NS)
+                return false;
+    return true;
+}
+
 static void stop_executor(struct outside *outside, struct outside_process *process)
 {
     if (process->executor)
@@ -68,6 +80,7 @@ static void refuse(struct outside *outside, uint32_t pid)
 
 bool outside_start_executor(struct outside *outside, struct outside_process *process, struct error *err)
 {
+    process->starts = false;
     process->executor = executor_start(process->pid, err);
     if (!process->executor && kill((pid_t)process->pid, 0) == 0)
         refuse(outside, process->pid);
@@ -174,13 +187,11 @@ static void scan_thread(uint32_t tid, void *argument)
 /* A list of threads that is read while some end may lack one that lives: what was asked to stop is kept until it has been let go. */
 static void forget_thread(struct outside *outside, struct outside_process *process, size_t i)
 {
-    const struct outside_thread *thread = &process->threads.items[i];
-    if (thread->asked) {
-        if (!stop_drop((pid_t)thread->tid, process->child && thread->tid == process->pid))
-            return;
-        outside->asked--;
-    }
-    process->threads.items[i] = process->threads.items[--process->threads.count];
+    struct outside_thread *thread = &process->threads.items[i];
+    if (thread->asked)
+        outside_take_stop(outside, process, thread);
+    if (!thread->asked)
+        *thread = process->threads.items[--process->threads.count];
 }
 
 void outside_scan_process(struct outside *outside, struct outside_process *process, uint64_t now)
@@ -211,8 +222,11 @@ void outside_follow_children(struct outside *outside, size_t number)
     }
 }
 
-void outside_look_at_heap(struct outside *outside, struct outside_process *process, uint64_t now, bool asked)
+/* `asked`: for a sample that is in no known object. */
+static void look_at_heap(struct outside *outside, struct outside_process *process, uint64_t now, bool asked)
 {
+    process->heap_due = process->heap_wants = false;
+    process->heap_next = now + HEAP_NS;
     if (!running_process(outside->running, process->pid, process->pid, now))
         return;
     uint64_t began = clock_now_ns();
@@ -232,9 +246,30 @@ void outside_look_for_objects(struct outside *outside, struct outside_process *p
     uint32_t answered = job->count, count = answered < outside->options->burst ? answered : outside->options->burst;
     for (uint32_t i = 0; i < count && time >= process->heap_asked; i++) {
         uint64_t addr = job->accesses[i].addr;
-        if ((addr < thread->stack_low || addr >= thread->stack_high) && !glibc_heap_knows(process->heap, addr))
-            outside_look_at_heap(outside, process, time, true);
+        if ((addr >= thread->stack_low && addr < thread->stack_high) || glibc_heap_knows(process->heap, addr))
+            continue;
+        process->heap_due = process->heap_wants = true;
+        if (!outside_is_quiet(outside))
+            return;
+        look_at_heap(outside, process, time, true);
     }
+}
+
+bool outside_work(struct outside *outside, uint64_t now)
+{
+    struct error ignored = {0};
+    array_each (&outside->processes, struct outside_process *, each) {
+        struct outside_process *process = *each;
+        if (process->ended || !(process->starts || process->heap_due))
+            continue;
+        if (!outside_is_quiet(outside))
+            return false;
+        if (process->starts)
+            outside_start_executor(outside, process, &ignored);
+        if (process->heap_due)
+            look_at_heap(outside, process, now, process->heap_wants);
+    }
+    return true;
 }
 
 void outside_forget_ended(struct outside *outside)
@@ -253,12 +288,8 @@ void outside_forget_ended(struct outside *outside)
 
 void outside_restart(struct outside *outside, struct outside_process *process)
 {
-    struct error ignored = {0};
     stop_executor(outside, process);
-    outside->totals.restarts++;
-    if (process->restarts++ < RESTARTS_MOST) {
-        outside_start_executor(outside, process, &ignored);
-    } else {
+    if (process->restarts++ >= RESTARTS_MOST) {
         process->ended = true;
         refuse(outside, process->pid);
     }
@@ -266,13 +297,11 @@ void outside_restart(struct outside *outside, struct outside_process *process)
 
 void outside_renew(struct outside *outside, struct outside_process *process, uint64_t now)
 {
-    struct error ignored = {0};
     process->blind = 0;
     stop_executor(outside, process);
-    outside_start_executor(outside, process, &ignored);
     glibc_heap_free(process->heap);
     process->heap = heap_of(outside, process->pid);
-    process->heap_next = 0;
+    process->heap_due = true;
     array_each (&process->threads, struct outside_thread, thread)
         thread->has_stack = false;
     running_renew(outside->running, process->pid, now);

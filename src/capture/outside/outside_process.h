@@ -19,8 +19,11 @@ struct outside_process {
     struct executor_client *executor;
     unsigned restarts;
     bool child, ended;
-    bool active;    /* a thread of it ran since the last look */
-    unsigned blind; /* bursts in a row that could read no code: it may run another program */
+    bool active;     /* a thread of it ran since the last look */
+    bool starts;     /* its executor is to be started, and */
+    bool heap_due;   /* its heap to be looked at, once outside_is_quiet(); */
+    bool heap_wants; /* for a sample */
+    unsigned blind;  /* bursts in a row that could read no code: it may run another program */
     struct glibc_heap *heap;
     uint64_t heap_next;    /* look at it */
     uint64_t heap_asked;   /* the next one where a sample is in no object that is known: not before */
@@ -44,8 +47,8 @@ struct outside {
     double allowed;                    /* what may be spent, as a share of one CPU's time, by the last look */
     double debt_ns;                    /* spent so far above what may be; negative: saved */
     unsigned asked;                    /* threads that have been asked to stop */
-    bool wanted;
-    struct map64 refused; /* processes that were looked for, and may not be looked at */
+    bool wanted, waits;                /* waits: nobody is asked to stop */
+    struct map64 refused;              /* processes that were looked for, and may not be looked at */
     uint32_t stops[OUTSIDE_STOP_BINS];
     struct executor_access held[EXECUTOR_ACCESSES]; /* of a burst that is done twice */
     uint8_t state[EXECUTOR_STATE];
@@ -62,8 +65,15 @@ void outside_follow_found(uint32_t pid, void *context);
 void outside_follow_children(struct outside *outside, size_t number);
 void outside_process_free(struct outside *outside, struct outside_process *process);
 
+/* Whether no thread is about to stop. What takes long is done then only: a thread that stops meanwhile would stand until it is done. */
+bool outside_is_quiet(const struct outside *outside);
+
+/* Starts executors and looks at heaps where that is due. False: it is, but not now. */
+bool outside_work(struct outside *outside, uint64_t now);
+
 bool outside_start_executor(struct outside *outside, struct outside_process *process, struct error *err);
-void outside_restart(struct outside *outside, struct outside_process *process); /* its executor, which has ended */
+void outside_restart(struct outside *outside,
+                     struct outside_process *process); /* its executor, which has ended; with the next tick */
 
 /* After exec its memory is another. */
 void outside_renew(struct outside *outside, struct outside_process *process, uint64_t now);
@@ -73,9 +83,6 @@ void outside_scan_process(struct outside *outside, struct outside_process *proce
 
 /* Ended processes, but those that have a thread whose stop is still to be taken. */
 void outside_forget_ended(struct outside *outside);
-
-/* `asked`: for a sample that is in no known object. */
-void outside_look_at_heap(struct outside *outside, struct outside_process *process, uint64_t now, bool asked);
 
 /* How long something that took so long must not be done again, that it takes at most this part of the budget. */
 uint64_t outside_pause(const struct outside *outside, uint64_t took, double part);

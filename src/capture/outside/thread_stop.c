@@ -83,7 +83,7 @@ static enum stop_state take(pid_t tid, struct executor_job *job)
     bool in_call = (long)registers.orig_rax >= 0;
     if (in_call && (long)registers.rax == -EINTR)
         repair_call(tid, &registers);
-    return !in_call && copy_registers(tid, &registers, job) ? STOP_TAKEN : STOP_IN_CALL;
+    return !in_call && job && copy_registers(tid, &registers, job) ? STOP_TAKEN : STOP_IN_CALL;
 }
 #else
 /* attach_check() refuses every process on other processors: there is no executor for them. */
@@ -116,17 +116,4 @@ enum stop_state stop_take(pid_t tid, bool child, struct executor_job *job)
         return detach(tid, number) ? STOP_OTHER : STOP_NOT_YET;
     }
     return take(tid, job);
-}
-
-bool stop_drop(pid_t tid, bool child)
-{
-    int status;
-    if (child && has_ended(tid))
-        return true;
-    pid_t found = waitpid(tid, &status, __WALL | WNOHANG);
-    if (found > 0 && WIFSTOPPED(status)) {
-        int number = status >> 16 == PTRACE_EVENT_STOP ? 0 : WSTOPSIG(status);
-        return detach(tid, number);
-    }
-    return found != 0;
 }

@@ -13,7 +13,7 @@
 enum stop_state {
     STOP_NOT_YET,
     STOP_TAKEN,   /* its registers are in the job; it is to be let go */
-    STOP_IN_CALL, /* in the kernel, for a system call: it is to be let go */
+    STOP_IN_CALL, /* in the kernel, for a system call; or there was no job: it is to be let go */
     STOP_OTHER,   /* a signal came, or the process is being stopped by one: it was let go */
     STOP_ENDED,
 };
@@ -21,15 +21,12 @@ enum stop_state {
 /* 0, or -errno: it is another one's to trace, or has ended. */
 int stop_ask(pid_t tid);
 
-/* What has come of it; does not wait. `child`: it is one of the caller's, to whom its end is left. */
+/* What has come of it; does not wait. `child`: it is one of the caller's, to whom its end is left. `job`: NULL when no more is wanted of it. */
 enum stop_state stop_take(pid_t tid, bool child, struct executor_job *job);
 
 /* For a job that is done when the thread runs again: the pages that its next calls and returns use, as they are now. */
 void stop_copy_stack(pid_t tid, struct executor_job *job);
 
-/* Instead of stop_take(), when its process is followed no more: true once it is let go or its end was taken. */
-bool stop_drop(pid_t tid, bool child);
-
-/* False when it has been killed meanwhile: it stays traced, and its end must be taken, by stop_take() or stop_drop(). A process of which
- * one thread's end is not taken does not end for its parent either. */
+/* False when it has been killed meanwhile: it stays traced, and its end must be taken, by stop_take(). A process of which one thread's
+ * end is not taken does not end for its parent either. */
 bool stop_let_go(pid_t tid);
