@@ -5,6 +5,7 @@
 #include <elf.h>
 #include <errno.h>
 #include <sys/ptrace.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/user.h>
 #include <sys/wait.h>
@@ -44,7 +45,8 @@ void stop_copy_stack(pid_t tid, struct executor_job *job)
 }
 
 #if defined(__x86_64__)
-/* The stop made the call fail. Made again it is, unless a handler of the program's runs first: then it fails as it would have. */
+/* The stop made the call fail. Made again it is, unless a handler of the program's runs first: then it fails as it would have. Not so close():
+ * the descriptor is free already, and may be another thread's by then. */
 static void repair_call(pid_t tid, const struct user_regs_struct *registers)
 {
     struct user_regs_struct repaired = *registers;
@@ -81,7 +83,7 @@ static enum stop_state take(pid_t tid, struct executor_job *job)
     if (ptrace(PTRACE_GETREGSET, tid, (void *)NT_PRSTATUS, &all) < 0)
         return errno == ESRCH ? STOP_NOT_YET : STOP_IN_CALL;
     bool in_call = (long)registers.orig_rax >= 0;
-    if (in_call && (long)registers.rax == -EINTR)
+    if (in_call && (long)registers.rax == -EINTR && registers.orig_rax != SYS_close)
         repair_call(tid, &registers);
     return !in_call && job && copy_registers(tid, &registers, job) ? STOP_TAKEN : STOP_IN_CALL;
 }
