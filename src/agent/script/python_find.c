@@ -49,8 +49,9 @@ void python_module_added(const char *path, uint64_t bias)
                                  .eval_start = bias + found.eval,
                                  .eval_end = bias + found.eval + found.eval_size};
     uint64_t version = python_word(&own, bias + found.version);
-    if (python_read_own(NULL, where.runtime, published, sizeof published) &&
-        python_layout_of(&where.layout, version, published))
-        stack_script_array = numpy_array;
+    if (!python_read_own(NULL, where.runtime, published, sizeof published) ||
+        !python_layout_of(&where.layout, version, published))
+        return;
+    stack_script_array = numpy_array;
     python_start(&where);
 }
