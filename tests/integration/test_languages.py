@@ -108,6 +108,7 @@ def python():
 
 ARRAYS = """import ctypes
 import os
+import signal
 
 libc = ctypes.CDLL(None)
 libc.malloc.restype = libc.memset.restype = ctypes.c_void_p
@@ -134,21 +135,26 @@ def make(head, size):
 one = make(first, 512 * 256 * 4)
 two = make(second, 512 * 256 * 4)
 odd = make(first, 512 * 256 * 4 + 64)
+signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGSEGV])  # a fault would end the program
+held = make(second, 512 * 256 * 4)
+wild = make(0x123456789ab0, 512 * 256 * 4)  # no memory is there
+signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGSEGV])
 for i in range(3000 * int(os.environ.get("EXAMPLE_LONGER", "1"))):
-    for block in (one, two, odd):
+    for block in (one, two, odd, held, wild):
         libc.memset(block, 1, 512 * 256 * 4)
 """
 
 
-@check("an array of numpy has its dtype and shape, and a block that is none of it has neither")
+@check("an array of numpy has its dtype and shape, and a block that is none of it has neither; also where a fault would end the program")
 def arrays():
     with Folder() as folder:
         program = write(folder, "arrays.py", ARRAYS)
         ended = record(folder, ["/usr/bin/python3", program], ["-F", "1000"], bursts=400)
         assert ended.status == 0, ended
         rows = report(ended.trace, "objects", "--limit", "0")["objects"]
-        types = {row["variable"]: row["type"] for row in rows if row["size"] >= 512 * 256 * 4 and row["variable"] in ("one", "two", "odd")}
-        assert types == {"one": "numpy.ndarray float32 (512, 256)", "two": "numpy.ndarray int32 (512, 256)", "odd": None}, types
+        types = {row["variable"]: row["type"] for row in rows if row["size"] >= 512 * 256 * 4 and row["variable"] in ("one", "two", "odd", "held", "wild")}
+        of_ints = "numpy.ndarray int32 (512, 256)"
+        assert types == {"one": "numpy.ndarray float32 (512, 256)", "two": of_ints, "odd": None, "held": of_ints, "wild": None}, types
 
 
 RUST = """#[inline(never)]

@@ -33,18 +33,13 @@ struct item { /* PyArray_Descr */
     uint64_t size_2; /* of numpy 2 */
 };
 
-static bool copy(uint64_t from, void *to, size_t bytes)
-{
-    return python_read_own(NULL, from, to, bytes);
-}
-
-static bool is_array(uint64_t type)
+static bool is_array(struct script_thread *thread, uint64_t type)
 {
     static const char wanted[] = "numpy.ndarray";
     enum { NAME_AT = 24 };
     char name[sizeof wanted];
     uint64_t at;
-    return copy(type + NAME_AT, &at, sizeof at) && copy(at, name, sizeof name) &&
+    return python_read_own(thread, type + NAME_AT, &at, sizeof at) && python_read_own(thread, at, name, sizeof name) &&
            memcmp(name, wanted, sizeof wanted) == 0;
 }
 
@@ -117,10 +112,10 @@ uint64_t numpy_array(struct agent_thread *self, struct script_thread *thread, ui
         if (word & 15 || word >> 47 || word < 1 << 16 || word == seen || word - sp < high - sp)
             continue;
         seen = word;
-        if (!copy(word, &head, sizeof head) || head.data || head.base || head.dimensions < 1 ||
+        if (!python_read_own(thread, word, &head, sizeof head) || head.data || head.base || head.dimensions < 1 ||
             head.dimensions > DIMENSIONS || head.strides != head.shape + (uint64_t)head.dimensions * 8 ||
-            !is_array(head.type) || !copy(head.shape, shape, (size_t)head.dimensions * 8) ||
-            !copy(head.descr, &item, sizeof item))
+            !is_array(thread, head.type) || !python_read_own(thread, head.shape, shape, (size_t)head.dimensions * 8) ||
+            !python_read_own(thread, head.descr, &item, sizeof item))
             continue;
         uint64_t size = item_size(&item, shape, head.dimensions, bytes);
         if (size == 0)

@@ -3,10 +3,11 @@
  *
  * A frame's code, line and texts are sent once a thread, as the name of an address that no processor has; chains then have the address. What
  * a handler finds half written is read all the same: each read may fault, which the agent's own handler ends (isa/CPU/guard.h), or is
- * the kernel's to make where that handler is not there. */
+ * the kernel's to make where the fault would not come to that handler. */
 #include "agent/script/python.h"
 
 #include "agent/sampling/sampler.h"
+#include "agent/signals/signals.h"
 #include "agent/unwind/stack.h"
 #include "base/python_frames.h"
 #include "base/sys.h"
@@ -41,15 +42,20 @@ static bool read_asking(uint64_t from, void *to, size_t bytes)
 
 bool python_read_own(void *context, uint64_t from, void *to, size_t bytes)
 {
-    (void)context;
 #if defined(__x86_64__)
-    if (sampler_is_active())
+    const struct script_thread *thread = context;
+    if (thread && thread->guarded)
         return guard_copy(to, (const void *)from, bytes) == bytes;
+#else
+    (void)context;
 #endif
     return read_asking(from, to, bytes);
 }
 
-static const struct python_reader own = {.read = python_read_own};
+static struct python_reader reader_of(struct script_thread *thread)
+{
+    return (struct python_reader){.read = python_read_own, .context = thread};
+}
 
 static inline uint64_t mix(uint64_t hash, uint64_t word)
 {
@@ -88,8 +94,10 @@ static uint32_t send_texts(struct agent_thread *self, const char *texts, size_t 
 }
 
 /* Sends what the frame is called; 0 when that cannot be read or sent. */
-static uint32_t send_name(struct agent_thread *self, const struct python_frame *frame, uint32_t line, bool may_wait)
+static uint32_t send_name(struct agent_thread *self, struct script_thread *thread, const struct python_frame *frame,
+                          uint32_t line, bool may_wait)
 {
+    struct python_reader own = reader_of(thread);
     char texts[PYTHON_NAME + PYTHON_FILE];
     size_t name = python_text(&where, &own, python_head(frame, where.layout.name), texts, PYTHON_NAME, false);
     size_t file =
@@ -108,6 +116,7 @@ static uint32_t id_of(struct agent_thread *self, struct script_thread *thread, c
         return 0;
     if (place->id && place->key == mix(code, frame->instruction))
         return place->id;
+    struct python_reader own = reader_of(thread);
     agent_calls_out(self);
     if (python_word(&own, frame->code + 8) != where.code_type)
         return 0;
@@ -115,7 +124,7 @@ static uint32_t id_of(struct agent_thread *self, struct script_thread *thread, c
     struct script_name *by_line = place_of(thread, mix(code, ~(uint64_t)line));
     uint32_t id = by_line->id;
     if (!id)
-        id = send_name(self, frame, line, may_wait);
+        id = send_name(self, thread, frame, line, may_wait);
     if (!id)
         return 0;
     *by_line = (struct script_name){mix(code, ~(uint64_t)line), id};
@@ -142,12 +151,9 @@ uint32_t python_array_id(struct agent_thread *self, struct script_thread *thread
 /* The state that Python has of this thread; 0 when none. */
 static uint64_t own_state(struct script_thread *thread)
 {
+    struct python_reader own = reader_of(thread);
     if (thread->state && python_word(&own, thread->state + where.layout.native_id) == thread->tid)
         return thread->state;
-    if (thread->skip) {
-        thread->skip--;
-        return 0;
-    }
     thread->tid = (uint64_t)sys_call(SYS_gettid);
     thread->state = python_thread(&where, &own, thread->tid);
     thread->wait = thread->state ? 0 : thread->wait * 2 + 1;
@@ -159,6 +165,13 @@ static unsigned python_chain(struct agent_thread *self, struct script_thread *th
                              bool may_wait)
 {
     struct python_frame found[PYTHON_FRAMES];
+    struct python_reader own = reader_of(thread);
+    if (thread->skip) {
+        thread->skip--;
+        return 0;
+    }
+    if (!sys_restricted) /* ticks have looked at the mask of what they interrupt */
+        thread->guarded = sampler_is_active() && (!may_wait || signals_take_faults());
     uint64_t state = own_state(thread);
     unsigned count = state ? python_walk(&where, &own, state, found) : 0, kept = 0;
     for (unsigned i = 0; i < count; i++) {

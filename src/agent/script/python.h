@@ -8,7 +8,7 @@
 /* A module was loaded at `bias`. When it is an interpreter whose structures are known, chains have its frames from now on. */
 void python_module_added(const char *path, uint64_t bias);
 
-/* For python_find.c: reads this process's memory, or returns false; begins. */
+/* For python_find.c and numpy.c: reads this process's memory, or returns false. `context`: the thread's struct script_thread, or NULL. And begins. */
 struct python_where;
 bool python_read_own(void *context, uint64_t from, void *to, size_t bytes);
 void python_start(const struct python_where *found);

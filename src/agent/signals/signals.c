@@ -330,6 +330,13 @@ bool signals_held(void)
     return is_held(0) && is_held(step_signals() ? HELD_TRAP : other);
 }
 
+bool signals_take_faults(void)
+{
+    uint64_t blocked = ~0ull;
+    sys_call(SYS_rt_sigprocmask, SIG_BLOCK, NULL, &blocked, KERNEL_SET_BYTES);
+    return !(blocked & (1ull << (SIGSEGV - 1) | 1ull << (SIGBUS - 1))) && is_held(0) && is_held(1);
+}
+
 int signals_tick(void)
 {
     return held_signals[HELD_TICK];

@@ -23,6 +23,9 @@ void signals_forked(void);
  */
 bool signals_held(void);
 
+/* Whether a fault of this thread, in no handler of ours, would come to us: neither blocked nor taken behind libc's back. Three system calls. */
+bool signals_take_faults(void);
+
 /* Whether this is the process whose signals are held, and not a vfork's child in its memory. */
 bool signals_is_own_process(void);
 

@@ -16,6 +16,7 @@ struct script_thread { /* zeroed = ready; its owner is a thread's table of chain
     uint64_t state, tid;
     uint32_t skip, wait;
     uint32_t arrays; /* whose names were sent */
+    bool guarded;    /* a fault of this thread comes to the agent */
 };
 struct script_frame {
     uint64_t addr;
