@@ -29,6 +29,7 @@ enum {
     BRK_FIRST_MOST =
         1 << 14, /* likewise in the program's break: in a static one, behind what the first thread has of its own */
     PROBES = 64, /* pages of a mapping that are tried for the beginning of a mapped chunk */
+    SURE = 64,   /* chunks one behind the other: words that are none do not look like so many */
 };
 #define ARENA_HEAP (64ull << 20) /* what an arena's heaps are aligned to */
 
@@ -74,14 +75,15 @@ static void add(struct glibc_heap *heap, uint64_t addr, uint64_t size)
         heap->dropped++;
 }
 
-/* Chunks from `at` one behind the other; true when they lead to `end`, else none of them is kept. Whether one is in use is said in
- * the next one's size. */
+/* Chunks from `at` one behind the other. Whether one is in use is said in the next one's size. Where they do not lead to `end`, none of
+ * them is kept. True: they do, or break after so many that any other start would come to the same place. */
 static bool walk(struct glibc_heap *heap, uint64_t at, uint64_t end, uint64_t arena)
 {
     size_t before = heap->found.count;
     uint64_t dropped = heap->dropped;
+    unsigned passed = 0;
     struct chunk last = {0};
-    while (at + HEADER <= end) {
+    for (; at + HEADER <= end; passed += passed < SURE) {
         uint64_t word;
         if (!remote_word(&heap->memory, at + 8, &word))
             break;
@@ -100,7 +102,7 @@ static bool walk(struct glibc_heap *heap, uint64_t at, uint64_t end, uint64_t ar
     }
     heap->found.count = before;
     heap->dropped = dropped;
-    return false;
+    return passed == SURE;
 }
 
 static void walk_from(struct glibc_heap *heap, uint64_t base, uint64_t least, uint64_t most, uint64_t end,
