@@ -300,10 +300,13 @@ bool signals_move_ticks(const sigset_t *wanted)
         !signals_is_own_process())
         return false;
     uint64_t mask = signals_lock();
-    write_disposition(HELD_FORMER, &dispositions[HELD_TICK].action);
-    held_signals[HELD_FORMER] = former;
-    held_signals[HELD_TICK] = next; /* from here on the former is found in its new place */
-    bool good = take_signal(HELD_TICK);
+    bool moved = held_signals[HELD_FORMER], good = moved; /* by another thread meanwhile */
+    if (!moved) {
+        write_disposition(HELD_FORMER, &dispositions[HELD_TICK].action);
+        held_signals[HELD_FORMER] = former;
+        held_signals[HELD_TICK] = next; /* from here on the former is found in its new place */
+        good = take_signal(HELD_TICK);
+    }
     signals_unlock(mask);
     return good;
 }
