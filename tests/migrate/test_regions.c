@@ -212,6 +212,60 @@ static void a_budget_is_kept(void **state)
     run_end(&run);
 }
 
+struct answers {
+    uint64_t moves, dropped;
+};
+
+static void count_move(void *context, size_t page, uint32_t node, uint32_t before, uint32_t after)
+{
+    (void)page, (void)before, (void)after;
+    assert_int_equal(node, 2);
+    ((struct answers *)context)->moves++;
+}
+
+static void count_note(void *context, const char *what, uint64_t count)
+{
+    if (strstr(what, "dropped"))
+        ((struct answers *)context)->dropped += count;
+}
+
+/* Of so many pages side by side, each used by two threads of node 2, but the first `unknown`, whose users were not kept. */
+static struct answers answers_to(size_t count, size_t unknown)
+{
+    static const struct nlens_policy_access access[2] = {{.thread = 1, .node = 2}, {.thread = 2, .node = 2}};
+    struct run run;
+    struct answers answers = {0};
+    struct nlens_policy_page *pages = mem_zalloc(count * sizeof *pages);
+    run_start(&run);
+    for (size_t i = 0; i < count; i++)
+        pages[i] = (struct nlens_policy_page){.address = page_at(FIRST + i),
+                                              .bytes = page_at(1),
+                                              .pid = i < unknown ? PID - 1 : PID,
+                                              .home = HOME,
+                                              .access_count = i < unknown ? 0 : 2,
+                                              .accesses = access};
+    const struct nlens_view view = {.machine = run.bench.machine, .interval = 1, .page_count = count, .pages = pages};
+    const struct nlens_plan plan = {.context = &answers, .move = count_move, .note = count_note};
+    assert_int_equal(run.policy.type->decide(run.policy.self, &view, &plan), 0);
+    run_end(&run);
+    free(pages);
+    return answers;
+}
+
+static void pages_of_unknown_users_keep_no_others_from_being_moved(void **state)
+{
+    (void)state;
+    assert_int_equal(answers_to(100, 0).moves, 100);
+    assert_int_equal(answers_to(100, 3).moves, 97);
+}
+
+static void what_is_dropped_is_reported(void **state)
+{
+    (void)state;
+    assert_int_equal(answers_to(1 << 17, 0).dropped, 0);
+    assert_int_equal(answers_to((1 << 17) + 7, 0).dropped, 7);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -224,6 +278,8 @@ int main(void)
         cmocka_unit_test(users_that_change_are_followed),
         cmocka_unit_test(a_change_is_seen_in_two_intervals),
         cmocka_unit_test(a_budget_is_kept),
+        cmocka_unit_test(pages_of_unknown_users_keep_no_others_from_being_moved),
+        cmocka_unit_test(what_is_dropped_is_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -54,6 +54,7 @@ struct regions {
     struct seen_list seen, next; /* in order of process and address */
     double *sum;                 /* of a page, by node */
     double kept;                 /* of what was seen before this interval */
+    uint64_t dropped;            /* of what was seen, above SEEN_MOST */
     array_of(struct region) items;
     double *uses;   /* items * nodes */
     double *losses; /* by making one of an item and the next */
@@ -116,6 +117,8 @@ static bool add_page(struct regions *regions, const struct nlens_view *view, siz
         next.weight = regions->sum[next.node];
         if (next.weight >= FORGOTTEN && regions->next.count < SEEN_MOST)
             array_push(&regions->next, next);
+        else
+            regions->dropped += next.weight >= FORGOTTEN;
     }
     return true;
 }
@@ -130,7 +133,7 @@ static void remember(struct regions *regions, const struct nlens_view *view)
         fresh += view->pages[i].access_count;
     double most = fmax(KEPT * fresh, KEPT_LEAST);
     regions->kept = old > most ? most / old : 1;
-    regions->next.count = 0;
+    regions->next.count = regions->dropped = 0;
     while (add_page(regions, view, &before, &now))
         ;
     struct seen_list list = regions->seen;
@@ -284,6 +287,8 @@ static int decide(void *self, const struct nlens_view *view, const struct nlens_
     regions->now.count = 0;
     for (size_t k = 0; k < regions->items.count; k++) {
         const struct region *region = &regions->items.items[k];
+        while (i < view->page_count && order(view->pages[i].pid, view->pages[i].address, region->pid, region->from) < 0)
+            i++; /* nothing is known of its users: they were dropped */
         size_t first = i;
         while (i < view->page_count && view->pages[i].pid == region->pid && view->pages[i].address < region->end)
             i++;
@@ -302,6 +307,8 @@ static int decide(void *self, const struct nlens_view *view, const struct nlens_
     regions->now = list;
     if (shared)
         nlens_note(plan, "times a region stayed: no node makes two thirds of its accesses for sure", shared);
+    if (regions->dropped)
+        nlens_note(plan, "times a node's use of a page was dropped: 131,072 are kept", regions->dropped);
     return 0;
 }
 
