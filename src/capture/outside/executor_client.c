@@ -93,22 +93,14 @@ static void find_time(const struct proc_map *map, struct executor_range *time)
 
 static void find_ranges(uint32_t pid, bool own, struct executor_setup *setup)
 {
-    char name[32], *line = NULL;
-    size_t room = 0, count = 0;
+    size_t count = 0;
     struct proc_map map;
-    snprintf(name, sizeof name, "/proc/%u/maps", pid);
-    FILE *file = fopen(name, "re");
-    while (file && getline(&line, &room, file) > 0) {
-        if (!proc_map_parse(line, &map))
-            continue;
+    for (struct proc_maps maps = proc_maps_of(pid); proc_maps_next(&maps, &map);) {
         find_time(&map, own ? &setup->own_time : &setup->its_time);
         bool outside = map.start - EXECUTOR_WINDOW >= EXECUTOR_WINDOW_BYTES && map.start < 1ull << 63;
         if (own && outside && strncmp(map.path, "[vvar", 5) != 0 && count < EXECUTOR_HOLES)
             setup->own[count++] = (struct executor_range){map.start, map.end};
     }
-    free(line);
-    if (file)
-        fclose(file);
 }
 
 static int prepare(struct executor_client *client, uint32_t target, struct error *err)

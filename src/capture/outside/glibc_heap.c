@@ -8,7 +8,6 @@
 #include "capture/outside/remote_memory.h"
 #include "capture/process/proc.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -208,21 +207,13 @@ bool glibc_heap_knows(const struct glibc_heap *heap, uint64_t addr)
 
 bool glibc_heap_look(struct glibc_heap *heap, struct sink *sink, uint64_t time)
 {
-    char path[32], *line = NULL;
-    size_t room = 0;
     struct proc_map map;
     if (!remote_open(&heap->memory, heap->pid))
         return false;
     heap->found.count = heap->dropped = 0;
-    snprintf(path, sizeof path, "/proc/%u/maps", heap->pid);
-    FILE *file = fopen(path, "re");
-    while (file && getline(&line, &room, file) > 0)
-        if (proc_map_parse(line, &map))
-            look_at(heap, &map);
+    for (struct proc_maps maps = proc_maps_of(heap->pid); proc_maps_next(&maps, &map);)
+        look_at(heap, &map);
     walk_mapped(heap);
-    free(line);
-    if (file)
-        fclose(file);
     remote_close(&heap->memory);
     if (heap->found.count > 1)
         qsort(heap->found.items, heap->found.count, sizeof *heap->found.items, by_address);

@@ -59,25 +59,22 @@ bool outside_thread_runs(uint32_t pid, struct outside_thread *thread)
 
 void outside_thread_stack(struct sink *sink, uint32_t pid, struct outside_thread *thread, uint64_t sp, uint64_t time)
 {
-    char path[32], *line = NULL, name[32];
-    size_t room = 0;
+    char name[32];
     struct proc_map map;
+    bool found = false;
     if (thread->has_stack)
         return;
     thread->has_stack = true;
-    snprintf(path, sizeof path, "/proc/%u/maps", pid);
-    FILE *file = fopen(path, "re");
-    while (file && getline(&line, &room, file) > 0)
-        if (proc_map_parse(line, &map) && sp >= map.start && sp < map.end && strcmp(map.path, PROC_GO_HEAP) != 0) {
-            thread->stack_low = map.start;
-            thread->stack_high = map.end;
-            proc_thread_name(pid, thread->tid, name);
-            struct event event = {.time = time, .pid = pid, .tid = thread->tid, .kind = EVENT_THREAD_START};
-            event.thread = (struct event_thread){.name = name, .stack_low = map.start, .stack_high = map.end};
-            sink_put(sink, &event);
-            break;
-        }
-    free(line);
-    if (file)
-        fclose(file);
+    struct proc_maps maps = proc_maps_of(pid);
+    while (!found && proc_maps_next(&maps, &map))
+        found = sp >= map.start && sp < map.end && strcmp(map.path, PROC_GO_HEAP) != 0;
+    proc_maps_close(&maps);
+    if (!found)
+        return;
+    thread->stack_low = map.start;
+    thread->stack_high = map.end;
+    proc_thread_name(pid, thread->tid, name);
+    struct event event = {.time = time, .pid = pid, .tid = thread->tid, .kind = EVENT_THREAD_START};
+    event.thread = (struct event_thread){.name = name, .stack_low = map.start, .stack_high = map.end};
+    sink_put(sink, &event);
 }

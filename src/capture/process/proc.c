@@ -35,21 +35,39 @@ bool proc_map_parse(char *line, struct proc_map *map)
     return true;
 }
 
+struct proc_maps proc_maps_of(uint32_t pid)
+{
+    return (struct proc_maps){.file = procfs_open(pid, "maps")};
+}
+
+bool proc_maps_next(struct proc_maps *maps, struct proc_map *map)
+{
+    while (maps->file && getline(&maps->line, &maps->room, maps->file) > 0)
+        if (proc_map_parse(maps->line, map))
+            return true;
+    proc_maps_close(maps);
+    return false;
+}
+
+void proc_maps_close(struct proc_maps *maps)
+{
+    if (maps->file)
+        fclose(maps->file);
+    free(maps->line);
+    *maps = (struct proc_maps){0};
+}
+
 /* A JVM puts a heap of less than 32 GiB below this address, so that a pointer to it has 32 bits. */
 #define JAVA_HEAP_END 0x800000000u
 
 bool proc_is_java(uint32_t pid)
 {
-    char path[32], *line = NULL;
-    size_t room = 0;
+    struct proc_map map;
     bool is = false;
-    snprintf(path, sizeof path, "/proc/%u/maps", pid);
-    FILE *file = fopen(path, "re");
-    while (file && !is && getline(&line, &room, file) > 0)
-        is = strstr(line, "/libjvm.so") != NULL;
-    free(line);
-    if (file)
-        fclose(file);
+    struct proc_maps maps = proc_maps_of(pid);
+    while (!is && proc_maps_next(&maps, &map))
+        is = strstr(map.path, "/libjvm.so") != NULL;
+    proc_maps_close(&maps);
     return is;
 }
 
@@ -159,15 +177,9 @@ bool proc_code_has(const struct proc_code *code, uint64_t pc)
 static void report_maps(struct sink *sink, struct symbols *symbols, const char *root, uint32_t pid, uint64_t time,
                         struct proc_code *code, bool all)
 {
-    char path[32], *line = NULL;
-    size_t room = 0;
     struct proc_map map;
-    snprintf(path, sizeof path, "/proc/%u/maps", pid);
     bool is_java = proc_is_java(pid);
-    FILE *file = fopen(path, "re");
-    while (file && getline(&line, &room, file) > 0) {
-        if (!proc_map_parse(line, &map))
-            continue;
+    for (struct proc_maps maps = proc_maps_of(pid); proc_maps_next(&maps, &map);) {
         proc_map_name(&map, is_java);
         bool is_new = map.prot & PROT_EXEC && !proc_code_has(code, map.start);
         if (is_new)
@@ -181,9 +193,6 @@ static void report_maps(struct sink *sink, struct symbols *symbols, const char *
                                                .flags = map.flags,
                                                .path = map.path});
     }
-    free(line);
-    if (file)
-        fclose(file);
 }
 
 void proc_report_code(struct sink *sink, struct symbols *symbols, const char *root, uint32_t pid, uint64_t time,

@@ -5,6 +5,8 @@
 #include "capture/process/process_table.h"
 #include "symbols/symbols.h"
 
+#include <stdio.h>
+
 #define PROC_GO_HEAP "[Go heap]"
 
 struct proc_map {
@@ -15,6 +17,17 @@ struct proc_map {
 
 /* One line of /proc/PID/maps; its end is cut off, and `path` points into it. False when it is none. */
 bool proc_map_parse(char *line, struct proc_map *map);
+
+/* All of them: for (struct proc_maps maps = proc_maps_of(pid); proc_maps_next(&maps, &map);). A path is good until the next one. Closes itself
+ * after the last; who stops before closes it. */
+struct proc_maps {
+    FILE *file; /* NULL: ended, or not ours to look at */
+    char *line;
+    size_t room;
+};
+struct proc_maps proc_maps_of(uint32_t pid);
+bool proc_maps_next(struct proc_maps *maps, struct proc_map *map);
+void proc_maps_close(struct proc_maps *maps);
 
 /* Whether a JVM is in the process; then what it uses an anonymous mapping for, as its path. */
 bool proc_is_java(uint32_t pid);

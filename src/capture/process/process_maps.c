@@ -6,7 +6,6 @@
 #include "base/mem.h"
 #include "capture/process/proc.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -99,15 +98,13 @@ static struct line *find(const struct asked *asked, uint64_t addr)
 /* Maps are reported again after LATEST_NS only: meanwhile one may have been unmapped and mapped again. */
 static void look(struct capture_maps *maps, struct asked *asked, uint64_t now)
 {
-    char name[32], *text = NULL;
-    size_t room = 0;
+    struct proc_map map;
     uint64_t began = clock_now_ns();
     struct asked before = *asked;
     asked->looked = now;
     asked->wait = LATEST_NS;
-    snprintf(name, sizeof name, "/proc/%u/maps", asked->pid);
-    FILE *file = fopen(name, "re");
-    if (!file)
+    struct proc_maps all = proc_maps_of(asked->pid);
+    if (!all.file)
         return; /* ended, or not ours to look at: what is known stays */
     if (asked->lines.count == 0)
         asked->is_java = proc_is_java(asked->pid);
@@ -115,10 +112,7 @@ static void look(struct capture_maps *maps, struct asked *asked, uint64_t now)
     if (again)
         asked->reported = now;
     memset(&asked->lines, 0, sizeof asked->lines);
-    struct proc_map map;
-    while (maps->lines - before.lines.count < maps->most && getline(&text, &room, file) > 0) {
-        if (!proc_map_parse(text, &map))
-            continue;
+    while (maps->lines - before.lines.count < maps->most && proc_maps_next(&all, &map)) {
         proc_map_name(&map, asked->is_java);
         const struct line *old = again ? NULL : find(&before, map.start);
         bool reported = old && old->reported && old->start == map.start && old->end == map.end &&
@@ -127,8 +121,7 @@ static void look(struct capture_maps *maps, struct asked *asked, uint64_t now)
         maps->lines++;
     }
     forget_lines(maps, &before);
-    free(text);
-    fclose(file);
+    proc_maps_close(&all);
     asked->wait = (clock_now_ns() - began) * PART;
     asked->wait = asked->wait < SOONEST_NS ? SOONEST_NS : asked->wait > LATEST_NS ? LATEST_NS : asked->wait;
 }
