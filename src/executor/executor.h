@@ -24,6 +24,7 @@ enum {
     EXECUTOR_COPIES = 4,      /* pages that come with a job: of the stack */
     EXECUTOR_STATE = 4096,    /* bytes of vector state */
     EXECUTOR_HOLES = 8,
+    EXECUTOR_DEVICES = 16,
 };
 
 struct executor_range {
@@ -57,7 +58,8 @@ struct executor_job {
     uint64_t general[16], pc, flags, fs_base, gs_base;
     uint32_t state_bytes; /* of vector state as ptrace gives it */
     uint32_t skip, want;  /* accesses that pass first, and those to note; together at most EXECUTOR_ACCESSES */
-    uint64_t copy_of[EXECUTOR_COPIES]; /* addresses of the pages that come along; 0: none */
+    uint64_t copy_of[EXECUTOR_COPIES];               /* addresses of the pages that come along; 0: none */
+    struct executor_range devices[EXECUTOR_DEVICES]; /* memory of devices, which reading may change: it is not read */
     /* Answered. */
     uint32_t end, count;
     uint32_t stopped_at; /* wire_stop_count()'s name of an instruction */

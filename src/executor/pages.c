@@ -55,6 +55,15 @@ void pages_begin(struct executor_job *given, const struct executor_setup *with)
     current++;
 }
 
+/* The kernel says of registers of a device too that they are in memory, and reads them. */
+static bool is_device(uint64_t page)
+{
+    for (unsigned i = 0; i < EXECUTOR_DEVICES; i++)
+        if (page >= job->devices[i].low && page < job->devices[i].high)
+            return true;
+    return false;
+}
+
 /* Asked first: reading a page that is not there would have the kernel make it. */
 static bool is_present(uint64_t page)
 {
@@ -73,7 +82,8 @@ static bool read_page(uint64_t page)
         return guard_copy((void *)page, (const void *)(setup->own_time.low + page - setup->its_time.low), PAGE_UNIT) ==
                PAGE_UNIT;
     job->pages++;
-    return is_present(page) && sys_call(SYS_pread64, EXECUTOR_MEM, page, PAGE_UNIT, page) == (long)PAGE_UNIT;
+    return !is_device(page) && is_present(page) &&
+           sys_call(SYS_pread64, EXECUTOR_MEM, page, PAGE_UNIT, page) == (long)PAGE_UNIT;
 }
 
 static bool have(uint64_t page)

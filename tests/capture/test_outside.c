@@ -22,6 +22,7 @@ void __wrap_executor_stop(struct executor_client *client);
 struct executor_job *__wrap_executor_job(struct executor_client *client);
 bool __wrap_executor_run(struct executor_client *client);
 uint64_t __wrap_executor_cpu_ns(const struct executor_client *client);
+void __wrap_executor_find_devices(struct executor_client *client, uint32_t pid);
 int __wrap_stop_ask(pid_t tid);
 enum stop_state __wrap_stop_take(pid_t tid, bool child, struct executor_job *job);
 bool __wrap_stop_let_go(pid_t tid);
@@ -82,6 +83,11 @@ uint64_t __wrap_executor_cpu_ns(const struct executor_client *client)
 {
     (void)client;
     return 0;
+}
+
+void __wrap_executor_find_devices(struct executor_client *client, uint32_t pid)
+{
+    (void)client, (void)pid;
 }
 
 int __wrap_stop_ask(pid_t tid)

@@ -110,12 +110,39 @@ static void heaps_of_runtimes(void **state)
     parsed("7f63f4000000-7f63f42fe000 rw-p 00000000 00:00 0 \n", true, "", MAP_KIND_ANONYMOUS);
 }
 
+static bool is_device(const char *text)
+{
+    char line[256];
+    struct proc_map map;
+    snprintf(line, sizeof line, "10000-20000 %s", text);
+    assert_true(proc_map_parse(line, &map));
+    return proc_map_is_device((uint32_t)getpid(), &map);
+}
+
+static void memory_of_devices(void **state)
+{
+    (void)state;
+    assert_true(is_device("rw-s 00000000 00:05 1 /dev/null\n"));
+    assert_true(is_device("rw-p 00000000 00:05 1 /dev/no-such-device\n"));
+    assert_true(is_device("rw-s 00000000 00:16 1 /sys/devices/pci0000:00/0000:00:02.0/resource0\n"));
+    assert_true(is_device("rw-s 00000000 00:0e 1 anon_inode:[vfio-device]\n"));
+    assert_false(is_device("rw-p 00000000 00:00 0 [heap]\n"));
+    assert_false(is_device("rw-p 00000000 00:00 0 \n"));
+    assert_false(is_device("rw-s 00000000 00:01 1 /dev/zero (deleted)\n"));
+    assert_false(is_device("rw-s 00000000 00:05 1 /dev/zero\n"));
+    assert_false(is_device("rw-s 00000000 00:1a 1 /dev/shm/ended (deleted)\n"));
+    assert_false(is_device("rw-s 00000000 00:01 1 /memfd:any (deleted)\n"));
+    assert_false(is_device("rw-s 00000000 08:01 1 /proc-or-not\n"));
+    assert_false(is_device("r--p 00000000 08:01 1 /usr/lib/libc.so.6\n"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_map_is_reported_once_when_it_is_sampled),
         cmocka_unit_test(a_process_that_is_gone_does_no_harm),
         cmocka_unit_test(heaps_of_runtimes),
+        cmocka_unit_test(memory_of_devices),
     };
     return cmocka_run_group_tests_name("process_maps", tests, NULL, NULL);
 }

@@ -103,6 +103,22 @@ static void find_ranges(uint32_t pid, bool own, struct executor_setup *setup)
     }
 }
 
+/* Where there are too many, the last range has what is between them too. */
+void executor_find_devices(struct executor_client *client, uint32_t pid)
+{
+    struct executor_range *devices = client->job->devices;
+    unsigned count = 0;
+    struct proc_map map;
+    memset(devices, 0, sizeof client->job->devices);
+    for (struct proc_maps maps = proc_maps_of(pid); proc_maps_next(&maps, &map);) {
+        if (!proc_map_is_device(pid, &map))
+            continue;
+        if (count < EXECUTOR_DEVICES)
+            devices[count++].low = map.start;
+        devices[count - 1].high = map.end;
+    }
+}
+
 static int prepare(struct executor_client *client, uint32_t target, struct error *err)
 {
     struct executor_setup setup = {0};
@@ -121,6 +137,7 @@ static int prepare(struct executor_client *client, uint32_t target, struct error
     }
     find_ranges((uint32_t)client->pid, true, &setup);
     find_ranges(target, false, &setup);
+    executor_find_devices(client, target);
     if (write(client->talk, &setup, sizeof setup) != (ssize_t)sizeof setup || !hear(client, &answer, START_MS) ||
         answer != 0)
         return error_set(

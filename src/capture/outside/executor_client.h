@@ -13,6 +13,9 @@ void executor_stop(struct executor_client *client);
 /* Where jobs are put and answers are found. Answers are the executor's: not to be believed. */
 struct executor_job *executor_job(struct executor_client *client);
 
+/* Memory of devices that the process has mapped by now is not read. As it starts it knows those of then. */
+void executor_find_devices(struct executor_client *client, uint32_t pid);
+
 /* Has the job done. False: the executor has ended, or takes longer than any job may: no more can be had from it. */
 bool executor_run(struct executor_client *client);
 

@@ -131,6 +131,8 @@ static bool walk_arena(struct glibc_heap *heap, const struct proc_map *map)
 static void walk_mapped(struct glibc_heap *heap)
 {
     uint64_t at = 0;
+    if (heap->starts.count)
+        remote_within(&heap->memory, heap->starts.items[0], heap->end);
     for (size_t i = 0; i < heap->starts.count; i++) {
         uint64_t next = i + 1 < heap->starts.count ? heap->starts.items[i + 1] : heap->end;
         at = at > heap->starts.items[i] ? at : heap->starts.items[i];
@@ -154,6 +156,8 @@ static void walk_mapped(struct glibc_heap *heap)
 static void look_at(struct glibc_heap *heap, const struct proc_map *map)
 {
     bool ours = map->prot == (PROT_READ | PROT_WRITE) && map->flags == MAP_PRIVATE, unnamed = ours && !*map->path;
+    if (unnamed)
+        remote_within(&heap->memory, map->start, map->end);
     unnamed = unnamed && !walk_arena(heap, map);
     if (!unnamed || map->start != heap->end)
         walk_mapped(heap);
@@ -161,8 +165,10 @@ static void look_at(struct glibc_heap *heap, const struct proc_map *map)
         array_push(&heap->starts, map->start);
         heap->end = map->end;
     }
-    if (ours && strcmp(map->path, "[heap]") == 0)
+    if (ours && strcmp(map->path, "[heap]") == 0) {
+        remote_within(&heap->memory, map->start, map->end);
         walk_from(heap, map->start, 0, BRK_FIRST_MOST, map->end, 0);
+    }
 }
 
 ORDER_BY(by_address, struct chunk, ORDER(a->addr, b->addr))

@@ -231,6 +231,8 @@ static void look_at_heap(struct outside *outside, struct outside_process *proces
         return;
     uint64_t began = clock_now_ns();
     bool found = glibc_heap_look(process->heap, outside->sink, now);
+    if (process->executor)
+        executor_find_devices(process->executor, process->pid);
     uint64_t end = clock_now_ns(), took = end - began;
     process->heap_in_vain = found ? 0 : process->heap_in_vain + asked;
     unsigned vain = process->heap_in_vain < IN_VAIN ? 0 : process->heap_in_vain - IN_VAIN;

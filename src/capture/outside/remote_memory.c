@@ -20,7 +20,7 @@ bool remote_open(struct remote_memory *memory, uint32_t pid)
 {
     memory->mem = open_of(pid, "mem");
     memory->pagemap = open_of(pid, "pagemap");
-    remote_forget(memory);
+    remote_within(memory, 0, 0);
     if (memory->mem >= 0 && memory->pagemap >= 0)
         return true;
     remote_close(memory);
@@ -36,11 +36,6 @@ void remote_close(struct remote_memory *memory)
     memory->mem = memory->pagemap = -1;
 }
 
-void remote_forget(struct remote_memory *memory)
-{
-    memory->block = 1;
-}
-
 /* Runs of pages that are there, each with one read. */
 static void read_block(struct remote_memory *memory, uint64_t block)
 {
@@ -51,7 +46,8 @@ static void read_block(struct remote_memory *memory, uint64_t block)
         return;
     for (unsigned i = 0; i < BLOCK_PAGES;) {
         unsigned end = i;
-        while (end < BLOCK_PAGES && entries[end] >> PRESENT)
+        while (end < BLOCK_PAGES && entries[end] >> PRESENT &&
+               block + (uint64_t)end * PAGE_UNIT - memory->low < memory->high - memory->low)
             end++;
         size_t bytes = (size_t)(end - i) * PAGE_UNIT;
         if (bytes && pread(memory->mem, memory->bytes + (size_t)i * PAGE_UNIT, bytes,

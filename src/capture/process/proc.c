@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 /* Go's runtime asks for its arenas here, where the kernel puts nothing by itself (mallocinit of runtime/malloc.go). Goroutines have their stacks in them, too.
@@ -75,6 +77,31 @@ void proc_map_name(struct proc_map *map, bool is_java)
 {
     if (is_java && !*map->path && map->end <= JAVA_HEAP_END)
         map->path = "[Java heap]";
+}
+
+static bool begins(const char *path, const char *with)
+{
+    return strncmp(path, with, strlen(with)) == 0;
+}
+
+bool proc_map_is_device(uint32_t pid, const struct proc_map *map)
+{
+    struct stat file;
+    if (begins(map->path, "anon_inode:") || begins(map->path, "/dmabuf:") || begins(map->path, "/sys/") ||
+        begins(map->path, "/proc/"))
+        return true;
+    bool in_dev = begins(map->path, "/dev/");
+    if (begins(map->path, "/dev/dax")) /* plain memory, as of CXL */
+        return false;
+    if (map->path[0] != '/' || !(in_dev || map->flags & MAP_SHARED))
+        return false;
+    char *path = mem_format("/proc/%u/root%s", pid, map->path);
+    bool known = stat(path, &file) == 0;
+    free(path);
+    if (known)
+        return S_ISCHR(file.st_mode) && file.st_rdev != makedev(1, 5); /* /dev/zero */
+    return in_dev && !begins(map->path, "/dev/zero") && !begins(map->path, "/dev/shm/") &&
+           !begins(map->path, "/dev/hugepages");
 }
 
 enum map_kind proc_map_kind(const char *path, uint32_t flags)

@@ -33,6 +33,9 @@ void proc_maps_close(struct proc_maps *maps);
 bool proc_is_java(uint32_t pid);
 void proc_map_name(struct proc_map *map, bool is_java);
 
+/* Whether it is memory of a device, which reading may change: registers, say. */
+bool proc_map_is_device(uint32_t pid, const struct proc_map *map);
+
 /* What kind of mapping has that path, in /proc or in perf's words. */
 enum map_kind proc_map_kind(const char *path, uint32_t flags);
 
