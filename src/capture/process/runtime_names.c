@@ -6,12 +6,11 @@
 #include "symbols/runtime/runtime_code.h"
 
 #include <fcntl.h>
-#include <linux/openat2.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -19,6 +18,8 @@ enum {
     LOOKS_MOST = 64,        /* processes a look, on average */
     CHUNK_BYTES = 1 << 20,  /* read at once; an entry is at most that long */
     FILE_BYTES = 256 << 20, /* of one file */
+    LOOK_BYTES = 4 << 20,   /* of all files a look, that others wait some 10 ms at most */
+    LINKS_MOST = 8,
 };
 
 struct growing { /* a file that the target writes; zeroed: none */
@@ -42,6 +43,7 @@ struct runtime_names {
     const struct process_table *processes;
     struct map64 by_pid; /* to struct followed * */
     uint64_t count, most, lost;
+    uint64_t left; /* bytes that may be read at this look */
     size_t rested;
     uint8_t *chunk;
 };
@@ -84,17 +86,44 @@ static void take(void *context, const struct runtime_name *name)
     sink_put(names->sink, &event);
 }
 
-/* Below `root`, through no link, whoever made it; -1 when there is none. Kernels before 5.6 do not know openat2. */
+/* What a link says that root has made in a folder's place, as of /tmp; false: it is none. */
+static bool read_link(int link, char text[static PATH_MAX])
+{
+    struct stat status;
+    ssize_t length = fstat(link, &status) == 0 && S_ISLNK(status.st_mode) && status.st_uid == 0
+                         ? readlinkat(link, "", text, PATH_MAX - 1)
+                         : -1;
+    text[length > 0 ? length : 0] = '\0';
+    return length > 0;
+}
+
+/* Below `root`, through no link but those; -1 when there is none. Each folder is opened by itself, so that no link leads out of `root`. */
 static int open_below(const char *root, const char *path)
 {
-    int directory = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    if (directory < 0)
-        return -1;
-    struct open_how how = {.flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY,
-                           .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS};
-    int fd = (int)syscall(SYS_openat2, directory, path, &how, sizeof how);
-    close(directory);
-    return fd;
+    const int folders = O_PATH | O_CLOEXEC;
+    int at = open(root, folders);
+    char *rest = mem_strdup(path), *name = rest, link[PATH_MAX];
+    bool is_file = false;
+    for (unsigned links = 0; at >= 0 && !is_file;) {
+        name += strspn(name, "/");
+        char *end = strchrnul(name, '/');
+        is_file = !*end;
+        *end = '\0';
+        int flags = is_file ? O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY : folders;
+        int next = strcmp(name, "..") == 0 ? -1 : openat(at, name, flags | O_NOFOLLOW);
+        name = end + 1;
+        if (next >= 0 && !is_file && read_link(next, link)) {
+            char *longer = mem_format("%s/%s", link, name);
+            close(next);
+            next = links++ == LINKS_MOST ? -1 : *link == '/' ? open(root, folders) : openat(at, ".", folders);
+            free(rest);
+            name = rest = longer;
+        }
+        close(at);
+        at = next;
+    }
+    free(rest);
+    return at;
 }
 
 static void open_file(const struct followed *followed, struct growing *growing, const char *path, bool ended)
@@ -116,30 +145,35 @@ static void open_file(const struct followed *followed, struct growing *growing, 
         close(fd);
 }
 
-/* Takes what the file has got since the last look. One that became shorter was written from its start again. */
-static void follow(struct growing *growing, struct taking *taking, struct jitdump *dump)
+/* Takes what the file has got since the last look. One that became shorter was written from its start again. False: there is more, for
+ * the next look. */
+static bool follow(struct growing *growing, struct taking *taking, struct jitdump *dump)
 {
     struct stat status;
     struct runtime_names *names = taking->names;
     int fd = fileno(growing->file);
     if (fstat(fd, &status) < 0)
-        return;
+        return true;
     if ((uint64_t)status.st_size < growing->at)
         growing->at = 0;
     if (!names->chunk)
         names->chunk = mem_alloc(CHUNK_BYTES);
     while (growing->at < (uint64_t)status.st_size && growing->at < FILE_BYTES) {
+        if (names->left < CHUNK_BYTES)
+            return false;
         ssize_t got = pread(fd, names->chunk, CHUNK_BYTES, (off_t)growing->at);
         if (got <= 0)
-            return;
+            return true;
         size_t used = dump ? jitdump_read(dump, names->chunk, (size_t)got, take, taking)
                            : perf_map_read((const char *)names->chunk, (size_t)got, take, taking);
         if (used == 0 && got == CHUNK_BYTES)
             used = CHUNK_BYTES; /* no entry is that long */
         if (used == 0)
-            return;
+            return true;
         growing->at += used;
+        names->left -= used;
     }
+    return true;
 }
 
 static int64_t clock_difference(void)
@@ -149,7 +183,8 @@ static int64_t clock_difference(void)
     return (int64_t)(clock_now_ns() - ((uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec));
 }
 
-static void look_at(struct runtime_names *names, struct followed *followed, uint64_t now, bool ended)
+/* False: there is more, for the next look. */
+static bool look_at(struct runtime_names *names, struct followed *followed, uint64_t now, bool ended)
 {
     char path[64];
     struct taking taking = {names, followed, followed->looked, clock_difference()};
@@ -158,11 +193,11 @@ static void look_at(struct runtime_names *names, struct followed *followed, uint
         open_file(followed, &followed->map, path, ended);
     if (followed->dump_path && !followed->dump.file && !followed->dump.refused)
         open_file(followed, &followed->dump, followed->dump_path, ended);
-    if (followed->map.file)
-        follow(&followed->map, &taking, NULL);
-    if (followed->dump.file)
-        follow(&followed->dump, &taking, &followed->jitdump);
-    followed->looked = now;
+    bool all = !followed->map.file || follow(&followed->map, &taking, NULL);
+    all = (!followed->dump.file || follow(&followed->dump, &taking, &followed->jitdump)) && all;
+    if (all)
+        followed->looked = now;
+    return all;
 }
 
 static void forget(struct followed *followed)
@@ -184,6 +219,7 @@ static struct followed *follow_process(struct runtime_names *names, const struct
     if (!is_new && followed->image == process->start)
         return followed;
     if (!is_new) { /* another program by now */
+        names->left = UINT64_MAX;
         look_at(names, followed, followed->looked, false);
         forget(followed);
     }
@@ -207,6 +243,7 @@ static void tend(void *context, uint64_t now)
     if (++names->rested * LOOKS_MOST < map->count)
         return;
     names->rested = 0;
+    names->left = LOOK_BYTES;
     map64_each (map, i) {
         const struct capture_process *process = (const struct capture_process *)(uintptr_t)map->values[i];
         if (!process->ended)
@@ -216,12 +253,10 @@ static void tend(void *context, uint64_t now)
     map64_each (&names->by_pid, i) {
         struct followed *followed = (struct followed *)(uintptr_t)names->by_pid.values[i];
         const struct capture_process *process = process_find(names->processes, followed->pid);
-        if (process && !process->ended) {
+        if ((process && !process->ended) || !look_at(names, followed, now, true))
             *map64_insert(&kept, followed->pid, NULL) = (uintptr_t)followed;
-            continue;
-        }
-        look_at(names, followed, now, true);
-        forget(followed);
+        else
+            forget(followed);
     }
     map64_free(&names->by_pid);
     names->by_pid = kept;
@@ -232,11 +267,12 @@ static void finish(void *context)
     struct runtime_names *names = context;
     uint64_t now = clock_now_ns();
     const struct map64 *map = &names->processes->by_pid;
-    for (size_t i = 0; i < map->capacity; i++) {
+    map64_each (map, i) {
         const struct capture_process *process = (const struct capture_process *)(uintptr_t)map->values[i];
-        if (map->keys[i] != MAP64_EMPTY && !process->ended)
+        if (!process->ended)
             follow_process(names, process);
     }
+    names->left = UINT64_MAX;
     map64_each (&names->by_pid, i) {
         struct followed *followed = (struct followed *)(uintptr_t)names->by_pid.values[i];
         look_at(names, followed, now, false);

@@ -1,8 +1,8 @@
 /* capture/process/runtime_names.h - names of code that the target's runtimes make: perf maps and jitdumps that they write are followed
  * while they grow and read to their end when the process has ended, as EVENT_RUNTIME_CODE.
  *
- * The files are the target's and may hold anything. They are opened below its own root (a container's too), through no symbolic link, only when they
- * are plain files of the user that the process runs as, and read up to a bound. An entry counts from the look before the one
+ * The files are the target's and may hold anything. They are opened below its own root (a container's too), through no symbolic link but root's,
+ * only when they are plain files of the user that the process runs as, and read up to a bound, at each look and in all. An entry counts from the look before the one
  * that found it: code that takes the place of other code is known by its name within the time between two looks. */
 #pragma once
 
