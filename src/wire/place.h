@@ -47,6 +47,7 @@ enum place_huge { PLACE_HUGE_AS_IS, PLACE_HUGE, PLACE_SMALL };
     ROW(NO_CPUS, "the kernel refuses memory policies here, and the node has no CPUs to touch its memory from")         \
     ROW(TOO_LARGE, "the kernel refuses memory policies here, and it is more than half of the available memory")        \
     ROW(READ_ONLY, "the kernel refuses memory policies here, and it cannot be written")                                \
+    ROW(NO_FILE, "the kernel refuses memory policies here, and its file is too short, or its file system full")        \
     ROW(SEVERAL, "the kernel refuses memory policies here, and a file is read in from one node only")                  \
     ROW(CACHED, "the kernel refuses memory policies here, and the file is in memory already")                          \
     ROW(NO_MEMORY, "it is larger than the available memory: the page cache would not keep it")                         \

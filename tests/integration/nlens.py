@@ -309,9 +309,9 @@ def truths(text):
 
 _SYSTEM_CALLS = {
     "x86_64": {"perf_event_open": 298, "move_pages": 279, "ptrace": 101, "process_vm_readv": 310, "userfaultfd": 323,
-               "timer_create": 222, "timer_settime": 223, "seccomp": 317},
+               "timer_create": 222, "timer_settime": 223, "seccomp": 317, "mbind": 237, "set_mempolicy": 238, "get_mempolicy": 239},
     "aarch64": {"perf_event_open": 241, "move_pages": 239, "ptrace": 117, "process_vm_readv": 270, "userfaultfd": 282,
-                "timer_create": 107, "timer_settime": 110, "seccomp": 277},
+                "timer_create": 107, "timer_settime": 110, "seccomp": 277, "mbind": 235, "get_mempolicy": 236, "set_mempolicy": 237},
 }
 
 

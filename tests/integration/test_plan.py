@@ -40,6 +40,25 @@ def numalens(*words, **rest):
     return Ended(ended.status, ended.out.decode(), ended.err.decode())
 
 
+def built(folder, text, name="program", options=()):
+    path = os.path.join(folder, name)
+    ended = nlens.run([nlens.tool("cc"), "-O2", "-g", "-pthread", *options, "-x", "c", "-o", path, "-"], text.encode())
+    assert ended.status == 0, ended
+    return path
+
+
+def applied(folder, plan, *words, **rest):
+    """How a program ended under these entries, and what became of them, by what they are about."""
+    answer = os.path.join(folder, "answer.json")
+    ended = numalens("apply", "--json", answer, written(folder, "numalens plan 1\n" + plan), "--", *words, **rest)
+    with open(answer) as stream:
+        return ended, {entry["site"]: entry for entry in json.load(stream)["entries"]}
+
+
+# As in a container.
+NO_POLICIES = ("mbind", "set_mempolicy", "get_mempolicy", "move_pages")
+
+
 def data_file(folder):
     path = os.path.join(folder, "data.bin")
     with open(path, "wb") as stream:
@@ -122,8 +141,7 @@ def _():
 @check("apply: in a limited address space the program has what it has without a plan, but for a sixteenth at most")
 def _():
     with nlens.Folder() as folder:
-        program = os.path.join(folder, "greedy")
-        assert nlens.run([nlens.tool("cc"), "-O1", "-x", "c", "-o", program, "-"], GREEDY.encode()).status == 0
+        program = built(folder, GREEDY, options=["-O1"])
         limited = ["sh", "-c", "ulimit -v 4194304; exec \"$@\"", "sh"]
         assert nlens.run([*limited, program]).status == 0
         ended = nlens.run([*limited, nlens.NUMALENS, "apply", written(folder, "numalens plan 1\nsite placed @ bind 0\n"), "--", program])
@@ -143,15 +161,9 @@ def _():
 @check("apply: sites of a library that is loaded, unloaded and loaded again are found each time, in its constructor too")
 def _():
     with nlens.Folder() as folder:
-        library, host, answer = (os.path.join(folder, name) for name in ("libplug.so", "host", "answer.json"))
-        for text, path, options in ((PLUGIN, library, ("-shared", "-fPIC")), (HOST, host, ())):
-            built = nlens.run([nlens.tool("cc"), "-O2", "-g", *options, "-x", "c", "-o", path, "-"], text.encode())
-            assert built.status == 0, built
-        plan = written(folder, "numalens plan 1\nprogram %s\nsite plugged @ bind 0\n" % library)
-        ended = numalens("apply", "--json", answer, plan, "--", host, library)
-        with open(answer) as stream:
-            (entry,) = json.load(stream)["entries"]
-        assert ended.status == 0 and entry["count"] == 6 and not entry["failed"], (ended, entry)
+        library, host = built(folder, PLUGIN, "libplug.so", ("-shared", "-fPIC")), built(folder, HOST)
+        ended, entries = applied(folder, "program %s\nsite plugged @ bind 0\n" % library, host, library)
+        assert ended.status == 0 and entries["plugged"]["count"] == 6 and not entries["plugged"]["failed"], (ended, entries)
 
 
 OWN_STACK = """#include <pthread.h>
@@ -171,11 +183,45 @@ int main(void) {
 @check("apply: a stack that the program made itself, among other data, is not placed, and that is said")
 def _():
     with nlens.Folder() as folder:
-        program = os.path.join(folder, "own_stack")
-        built = nlens.run([nlens.tool("cc"), "-O2", "-pthread", "-x", "c", "-o", program, "-"], OWN_STACK.encode())
-        assert built.status == 0, built
-        ended = numalens("apply", written(folder, "numalens plan 1\nstack worker @ bind 0\n"), "--", program)
+        ended, _ = applied(folder, "stack worker @ bind 0\n", built(folder, OWN_STACK))
         assert ended.status == 0 and "not applied: the stack is memory of the program's own" in ended.err, ended
+
+
+# What cannot be written, and memory whose file is shorter than its mapping.
+FRAGILE = """#define _GNU_SOURCE
+#include <sys/mman.h>
+#include <unistd.h>
+enum { SIZE = 1 << 18 };
+const char in_rodata[SIZE] = {1};
+void *const in_relro[SIZE / sizeof(void *)] = {(void *)in_rodata};
+char in_data[SIZE] = {1}, in_bss[SIZE];
+static char *shared(const char *name, long before, long after) {
+    int fd = memfd_create(name, 0);
+    if (fd < 0 || ftruncate(fd, before)) return NULL;
+    char *mapped = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    return mapped == MAP_FAILED || ftruncate(fd, after) ? NULL : mapped;
+}
+int main(void) {
+    char *empty = shared("empty", 0, SIZE), *half = shared("half", SIZE / 2, SIZE / 2), *whole = shared("whole", SIZE, SIZE);
+    if (!empty || !half || !whole) return 2;
+    empty[SIZE - 1] = half[SIZE / 2 - 1] = whole[SIZE - 1] = in_data[SIZE - 1] = in_bss[SIZE - 1] = 1;
+    return ((volatile const char *)in_rodata)[SIZE - 1] || ((void *const volatile *)in_relro)[1];
+}
+"""
+
+
+@check("apply: where policies are refused nothing is written that the program could not write; what cannot be touched is reported")
+def _():
+    wanted = {"in_rodata": "cannot be written", "in_relro": "cannot be written", "in_data": "", "in_bss": "", "whole": "",
+              "empty": "its file is too short", "half": "its file is too short"}
+    plan = "".join("%s %s @ bind 0\n" % ("static" if name.startswith("in_") else "shm", name) for name in wanted)
+    with nlens.Folder() as folder:
+        ended, entries = applied(folder, plan, built(folder, FRAGILE), prepare=nlens.refuse(*NO_POLICIES))
+        assert ended.status == 0, ended
+        for name, reason in wanted.items():
+            entry = entries[name]
+            assert entry["applied"] == (reason == "") and reason in entry["reason"] and (entry["reason"] == "") == (reason == ""), entry
+            assert entry["by"] == ("first touch" if entry["applied"] else ""), entry
 
 
 @check("apply: bad plans end with the line, and the program is not started")

@@ -123,7 +123,7 @@ static uint64_t take_units(struct place_entry *entry, uint64_t count, uint64_t b
     long cause = sys_call(SYS_mprotect, addr, count << UNIT_SHIFT, PROT_READ | PROT_WRITE);
     enum place_reason reason = PLACE_FAILED_REASON;
     if (cause >= 0)
-        reason = place_pages(entry, addr, bytes, false, true, node, by_touch, &cause);
+        reason = place_pages(entry, addr, bytes, false, PLACE_WRITTEN, node, by_touch, &cause);
     if (reason == PLACE_NONE_REASON)
         return first;
     place_failed(entry, reason, cause);
@@ -227,7 +227,7 @@ static void *take_run(struct place_entry *entry, struct heap *heap, uint64_t siz
     } else if (*zero) {
         /* Its parts depend on its size, and its touched pages were unmapped. */
         long cause;
-        place_pages(entry, address_of(unit), bytes, false, true, node, by_touch, &cause);
+        place_pages(entry, address_of(unit), bytes, false, PLACE_WRITTEN, node, by_touch, &cause);
     }
     if (unit == 0)
         return NULL;

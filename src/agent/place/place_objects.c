@@ -26,11 +26,11 @@ static bool glob(const char *pattern, const char *text)
     return !*text;
 }
 
-static void place_range(struct place_entry *entry, uint64_t addr, uint64_t size, bool moves, bool writable)
+static void place_range(struct place_entry *entry, uint64_t addr, uint64_t size, bool moves, enum place_touch how)
 {
     bool by_touch;
     long cause;
-    enum place_reason reason = place_pages(entry, addr, size, moves, writable, -1, &by_touch, &cause);
+    enum place_reason reason = place_pages(entry, addr, size, moves, how, -1, &by_touch, &cause);
     if (reason == PLACE_NONE_REASON)
         place_done(entry, size, by_touch);
     else
@@ -51,7 +51,7 @@ void place_objects_begin(void)
         for (uint32_t k = 0; k < entry->frames[0].count; k++) {
             uint64_t low, high;
             if (place_where(&ranges[k], &low, &high) && !atomic_exchange(&is_placed[i], true))
-                place_range(entry, low, high - low, true, true);
+                place_range(entry, low, high - low, true, PLACE_LOOKED_UP);
         }
     }
 }
@@ -93,17 +93,18 @@ static void place_mapped_file(void *addr, size_t size, int prot, int flags, int 
                                                : NULL;
     if (!entry)
         return;
-    if (shared || (flags & MAP_TYPE) == MAP_PRIVATE) /* of private ones, the pages that it writes */
-        place_range(entry, (uint64_t)addr, size, false, shared && prot & PROT_WRITE);
+    bool is_private = (flags & MAP_TYPE) == MAP_PRIVATE, by_touch;
+    if (shared || is_private) /* of private ones, the pages that it writes: to touch one is to copy it */
+        place_range(entry, (uint64_t)addr, size, false,
+                    is_private || !(prot & PROT_WRITE) ? PLACE_UNTOUCHED : PLACE_BY_MADVISE);
     if (shared)
         return;
-    bool by_touch;
     long cause;
     enum place_reason reason =
         place_file(entry, &(struct place_mapping){(uint64_t)addr, size, (uint64_t)offset, fd}, &by_touch, &cause);
     if (reason != PLACE_NONE_REASON)
         place_failed(entry, reason, cause);
-    else if ((flags & MAP_TYPE) != MAP_PRIVATE)
+    else if (!is_private)
         place_done(entry, size, by_touch);
 }
 
@@ -116,7 +117,8 @@ void place_mapped(void *addr, size_t size, int prot, int flags, int fd, off_t of
     }
     struct place_entry *entry = place_wants.sites ? place_entry_of(caller) : NULL;
     if (entry)
-        place_range(entry, (uint64_t)addr, size, false, prot & PROT_WRITE && !(flags & MAP_NORESERVE));
+        place_range(entry, (uint64_t)addr, size, false,
+                    prot & PROT_WRITE && !(flags & MAP_NORESERVE) ? PLACE_WRITTEN : PLACE_UNTOUCHED);
 }
 
 static struct place_entry *segment_entry(int id)
@@ -137,7 +139,7 @@ void place_segment(void *addr, size_t size, int id, bool read_only, const struct
     if (!entry && place_wants.sites)
         entry = place_entry_of(caller);
     if (entry)
-        place_range(entry, (uint64_t)addr, size, false, !read_only);
+        place_range(entry, (uint64_t)addr, size, false, read_only ? PLACE_UNTOUCHED : PLACE_WRITTEN);
 }
 
 /* The CPUs that the program was started on, once its first thread has been moved. Written before main. */
@@ -266,7 +268,7 @@ static void place_stack_for(struct place_entry *entry)
     if (found && !stack.first && thread > stack.here && thread < stack.end)
         stack.end = thread;
     if (found && (stack.first || stack.guard_end == stack.start))
-        place_range(entry, stack.start, stack.end - stack.start, true, true);
+        place_range(entry, stack.start, stack.end - stack.start, true, PLACE_WRITTEN);
     else
         place_failed(entry, PLACE_NO_STACK_REASON, 0);
 }

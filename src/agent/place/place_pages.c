@@ -1,6 +1,7 @@
 /* agent/place/place_pages.c - pages on nodes: by memory policies, or, where the kernel refuses those, by first touch. */
 #include "agent/place/place_work.h"
 
+#include "agent/process/own_maps.h"
 #include "base/sys.h"
 
 #include <linux/mempolicy.h>
@@ -54,7 +55,8 @@ static long each_stripe(const struct place_entry *entry, uint64_t addr, uint64_t
 struct stripes {
     const struct place_entry *entry;
     bool moves;
-    uint32_t part; /* when touching: the one whose turn it is */
+    uint32_t part; /* when touching: the one whose turn it is, and how */
+    enum place_touch how;
 };
 
 static long bind_stripe(void *context, uint32_t part, uint64_t addr, uint64_t size)
@@ -66,7 +68,7 @@ static long bind_stripe(void *context, uint32_t part, uint64_t addr, uint64_t si
 static long set_policy(const struct place_entry *entry, uint64_t addr, uint64_t size, bool moves, int node)
 {
     uint64_t mask[PLACE_WORDS];
-    struct stripes stripes = {entry, moves, 0};
+    struct stripes stripes = {.entry = entry, .moves = moves};
     mask_of(entry, mask);
     switch (entry->policy) {
     case PLACE_BIND:
@@ -83,18 +85,43 @@ static long set_policy(const struct place_entry *entry, uint64_t addr, uint64_t 
 }
 
 /* Content stays what it is, whoever else uses the page. */
-static void touch_range(uint64_t addr, uint64_t size, uint64_t step)
+static long touch_range(uint64_t addr, uint64_t size, uint64_t step, enum place_touch how)
 {
-    for (uint64_t page = addr; page < addr + size; page += step)
-        __atomic_fetch_or((volatile char *)page, 0, __ATOMIC_RELAXED);
+    uint64_t part = step == place_page ? size : place_page;
+    long result = 0;
+    if (how == PLACE_BY_MADVISE)
+        for (uint64_t at = 0; result == 0 && at < size; at += part < step ? step : part)
+            result = sys_call(SYS_madvise, addr + at, part, 23 /* MADV_POPULATE_WRITE, of Linux 5.14 */);
+    else
+        for (uint64_t at = 0; at < size; at += step)
+            __atomic_fetch_or((volatile char *)(addr + at), 0, __ATOMIC_RELAXED);
+    return result;
 }
 
 static long touch_stripe(void *context, uint32_t part, uint64_t addr, uint64_t size)
 {
     const struct stripes *stripes = context;
-    if (part == stripes->part)
-        touch_range(addr, size, place_page);
-    return 0;
+    return part == stripes->part ? touch_range(addr, size, place_page, stripes->how) : 0;
+}
+
+struct writable {
+    uint64_t low, high, bytes;
+};
+
+static bool visit_writable(const struct maps_line *line, void *data)
+{
+    struct writable *range = data;
+    uint64_t from = line->start > range->low ? line->start : range->low;
+    uint64_t to = line->end < range->high ? line->end : range->high;
+    range->bytes += line->prot & PROT_WRITE && to > from ? to - from : 0;
+    return line->start >= range->high;
+}
+
+static bool is_writable(uint64_t addr, uint64_t size)
+{
+    struct writable range = {addr, addr + size, 0};
+    maps_find(visit_writable, &range);
+    return range.bytes == size;
 }
 
 /* Moves the calling thread to a node's CPUs. */
@@ -133,9 +160,12 @@ static uint64_t available_memory(void)
     return sys_call(SYS_sysinfo, &info) == 0 ? info.freeram * (uint64_t)info.mem_unit : 0;
 }
 
-static enum place_reason touch(const struct place_entry *entry, uint64_t addr, uint64_t size, long *cause)
+static enum place_reason touch(const struct place_entry *entry, uint64_t addr, uint64_t size, enum place_touch how,
+                               long *cause)
 {
     uint64_t before[PLACE_WORDS] = {0};
+    if (how == PLACE_UNTOUCHED || (how == PLACE_LOOKED_UP && !is_writable(addr, size)))
+        return PLACE_READ_ONLY_REASON;
     if (size > available_memory() / 2)
         return PLACE_TOO_LARGE_REASON;
     if ((*cause = sys_call(SYS_sched_getaffinity, 0, sizeof before, before)) < 0)
@@ -143,21 +173,23 @@ static enum place_reason touch(const struct place_entry *entry, uint64_t addr, u
     enum place_reason reason = PLACE_NONE_REASON;
     uint32_t parts = entry->policy == PLACE_PREFERRED || entry->policy == PLACE_BIND ? 1 : entry->part_count;
     for (uint32_t i = 0; i < parts && reason == PLACE_NONE_REASON; i++) {
-        struct stripes stripes = {entry, false, i};
+        struct stripes stripes = {entry, false, i, how};
         reason = go_to(entry->part_nodes[i], cause);
         if (reason != PLACE_NONE_REASON)
             break;
         if (entry->policy == PLACE_SPLIT || entry->policy == PLACE_WEIGHTED)
-            each_stripe(entry, addr, size, touch_stripe, &stripes);
+            *cause = each_stripe(entry, addr, size, touch_stripe, &stripes);
         else if (addr + i * place_page < addr + size)
-            touch_range(addr + i * place_page, size - i * place_page, parts * place_page);
+            *cause = touch_range(addr + i * place_page, size - i * place_page, parts * place_page, how);
+        if (*cause < 0)
+            reason = *cause == -EFAULT ? PLACE_NO_FILE_REASON : PLACE_FAILED_REASON;
     }
     sys_call(SYS_sched_setaffinity, 0, sizeof before, before);
     return reason;
 }
 
-enum place_reason place_pages(const struct place_entry *entry, uint64_t addr, uint64_t size, bool moves, bool writable,
-                              int node, bool *by_touch, long *cause)
+enum place_reason place_pages(const struct place_entry *entry, uint64_t addr, uint64_t size, bool moves,
+                              enum place_touch how, int node, bool *by_touch, long *cause)
 {
     uint64_t low = (addr + place_page - 1) & ~(place_page - 1), high = (addr + size) & ~(place_page - 1);
     *by_touch = false;
@@ -174,7 +206,7 @@ enum place_reason place_pages(const struct place_entry *entry, uint64_t addr, ui
     *by_touch = place_touches = true;
     if (entry->policy == PLACE_LOCAL)
         return PLACE_NONE_REASON; /* whoever uses it first touches it */
-    return writable ? touch(entry, low, high - low, cause) : PLACE_READ_ONLY_REASON;
+    return touch(entry, low, high - low, how, cause);
 }
 
 enum { READ_STEP = 1 << 16 };

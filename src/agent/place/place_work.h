@@ -35,10 +35,18 @@ struct place_entry *place_entry_of(const struct unwind_regs *caller);
 /* place_match.c: where range `range` is now; false: its binary is not loaded. */
 bool place_where(const struct place_range *range, uint64_t *low, uint64_t *high);
 
+/* How memory is touched where the kernel refuses policies. */
+enum place_touch {
+    PLACE_UNTOUCHED, /* it cannot be written */
+    PLACE_WRITTEN,
+    PLACE_LOOKED_UP,  /* where /proc/self/maps says that it can be written */
+    PLACE_BY_MADVISE, /* a file may end before its mapping, and its file system be full: a write would raise SIGBUS */
+};
+
 /* place_pages.c. Sets the policy of whole pages in the range. `moves`: some may have been touched. `node`: PLACE_LOCAL means it, unless
  * it is negative. A reason, or PLACE_NONE_REASON; then `*by_touch` says how. */
-enum place_reason place_pages(const struct place_entry *entry, uint64_t addr, uint64_t size, bool moves, bool writable,
-                              int node, bool *by_touch, long *cause);
+enum place_reason place_pages(const struct place_entry *entry, uint64_t addr, uint64_t size, bool moves,
+                              enum place_touch how, int node, bool *by_touch, long *cause);
 
 struct place_mapping { /* of a file */
     uint64_t addr, size, offset;
