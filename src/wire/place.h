@@ -56,6 +56,7 @@ enum place_huge { PLACE_HUGE_AS_IS, PLACE_HUGE, PLACE_SMALL };
     ROW(FAILED, "the kernel does not place it")                                                                        \
     ROW(NO_THREAD, "the kernel does not move the thread")                                                              \
     ROW(NO_STACK, "the stack is memory of the program's own, and where it ends is not known")                          \
+    ROW(RESTRICTED, "the program has restricted its system calls (seccomp)")                                           \
     ROW(CHAIN, "its call chain could not be followed")
 
 enum place_reason {
@@ -101,6 +102,7 @@ struct place_table {
     uint32_t entry_count, module_count, range_count, cpus_count;
     uint32_t entries_at, ranges_at, cpus_at; /* from the table's start; the first cpus are all nodes' */
     uint32_t node_count;
+    uint32_t filters;                        /* system call filters on who starts the program */
     _Atomic uint32_t processes;              /* that follow the plan */
     _Atomic uint32_t ordinals;               /* processes that have a node */
     char modules[PLACE_MODULES][PLACE_NAME]; /* names without folders */

@@ -224,6 +224,45 @@ def _():
             assert entry["by"] == ("first touch" if entry["applied"] else ""), entry
 
 
+# Its first blocks of the site come when it has restricted itself, or once it has become another program.
+RESTRICTED = """#define _GNU_SOURCE
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+__attribute__((noinline)) char *placed(void) { char *block = malloc(100); __asm__ volatile("" : "+r"(block)); return block; }
+int main(int count, char **words) {
+    static struct sock_filter code[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)), BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mbind, 1, 0),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS)};
+    struct sock_fprog program = {sizeof code / sizeof *code, code};
+    char *heap = malloc(1 << 16), *again[] = {words[0], "again", NULL};
+    __asm__ volatile("" : "+r"(heap));
+    free(heap);
+    if (strcmp(words[1], "again") == 0) return !placed();
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || count != 2) return 2;
+    if (strcmp(words[1], "exec") == 0)
+        return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) || execv("/proc/self/exe", again);
+    if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT)) return 3;
+    syscall(SYS_exit, !placed());
+}
+"""
+
+
+@check("apply: a program that restricts its system calls is not killed by ours, nor is one that it becomes; that is reported")
+def _():
+    with nlens.Folder() as folder:
+        program = built(folder, RESTRICTED)
+        for way in ("strict", "exec"):
+            ended, entries = applied(folder, "site placed @ bind 0\n", program, way)
+            assert ended.status == 0 and not entries["placed"]["applied"], (way, ended, entries)
+            assert "restricted its system calls" in entries["placed"]["reason"], (way, entries)
+
+
 @check("apply: bad plans end with the line, and the program is not started")
 def _():
     with nlens.Folder() as folder:

@@ -121,7 +121,7 @@ static uint64_t take_units(struct place_entry *entry, uint64_t count, uint64_t b
     } while (!atomic_compare_exchange_weak(&next_unit, &first, first + count));
     uint64_t addr = address_of(first);
     long cause = sys_call(SYS_mprotect, addr, count << UNIT_SHIFT, PROT_READ | PROT_WRITE);
-    enum place_reason reason = PLACE_FAILED_REASON;
+    enum place_reason reason = sys_restricted ? PLACE_RESTRICTED_REASON : PLACE_FAILED_REASON;
     if (cause >= 0)
         reason = place_pages(entry, addr, bytes, false, PLACE_WRITTEN, node, by_touch, &cause);
     if (reason == PLACE_NONE_REASON)

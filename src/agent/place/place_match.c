@@ -5,6 +5,7 @@
 
 #include "agent/agent.h"
 #include "agent/environment.h"
+#include "agent/process/restrict.h"
 #include "base/sys.h"
 
 #include <link.h>
@@ -243,12 +244,22 @@ void place_loaded(void)
         place_objects_begin();
 }
 
+/* A program that was started by one that has restricted itself may not survive our system calls either. */
+static bool is_restricted(struct place_table *table)
+{
+    if (!restrict_beyond(table->filters))
+        return false;
+    for (uint32_t i = 0; i < table->entry_count; i++)
+        place_failed(&place_entries(table)[i], PLACE_RESTRICTED_REASON, 0);
+    return true;
+}
+
 void place_begin(void)
 {
     const char *path = environ ? environment_value(environ, PLACE_ENVIRONMENT) : NULL;
     char own_path[1024];
     struct place_table *table = path ? map_table(path) : NULL;
-    if (!table)
+    if (!table || is_restricted(table))
         return;
     struct place_wants wants = {.any = true};
     for (uint32_t i = 0; i < table->entry_count; i++) {

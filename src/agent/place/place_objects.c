@@ -230,7 +230,7 @@ void place_thread_go(uint32_t place)
         ordinal -= cpus[at++].repeat;
     long result = sys_call(SYS_sched_setaffinity, 0, sizeof cpus[at].words, cpus[at].words);
     if (result < 0) {
-        place_failed(entry, PLACE_NO_THREAD_REASON, result);
+        place_failed(entry, sys_restricted ? PLACE_RESTRICTED_REASON : PLACE_NO_THREAD_REASON, result);
         return;
     }
     place_done(entry, 0, false);

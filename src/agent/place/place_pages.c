@@ -196,6 +196,8 @@ enum place_reason place_pages(const struct place_entry *entry, uint64_t addr, ui
     *cause = 0;
     if (high <= low)
         return PLACE_SMALL_REASON;
+    if (sys_restricted)
+        return PLACE_RESTRICTED_REASON;
     if (entry->huge != PLACE_HUGE_AS_IS)
         sys_call(SYS_madvise, low, high - low, entry->huge == PLACE_HUGE ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
     *cause = set_policy(entry, low, high - low, moves, node);

@@ -45,12 +45,17 @@ uint32_t restrict_filters(void)
     return mode < 0 ? UINT32_MAX : mode > 0; /* before Linux 5.9 they are not counted */
 }
 
+bool restrict_beyond(uint64_t filters)
+{
+    uint32_t own = restrict_filters();
+    return own == UINT32_MAX ? filters == 0 : own > filters;
+}
+
 bool restrict_found(uint64_t recorders_filters, enum loss_cause *cause)
 {
     int counter = PR_TSC_ENABLE;
-    uint32_t filters = restrict_filters();
     *cause = LOSS_RESTRICTED;
-    if (filters == UINT32_MAX ? recorders_filters == 0 : filters > recorders_filters)
+    if (restrict_beyond(recorders_filters))
         return true;
     *cause = LOSS_NO_COUNTER;
     return sys_call(SYS_prctl, PR_GET_TSC, &counter, 0, 0, 0) == 0 && counter == PR_TSC_SIGSEGV;
@@ -64,8 +69,11 @@ static bool is_only_thread(void)
 
 static void end(enum loss_cause cause)
 {
-    if (!attach_live())
+    if (!attach_live()) {
+        /* Without a recorder there are still placement, and handlers of a recording that has ended. */
+        sys_restricted = sys_restricted || cause == LOSS_RESTRICTED;
         return;
+    }
     struct agent_thread *self = self_need();
     if (!self) {
         attach_give_up();

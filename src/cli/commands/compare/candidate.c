@@ -1,5 +1,6 @@
 #include "cli/commands/compare/candidate.h"
 
+#include "capture/faults/mechanism.h"
 #include "capture/process/program.h"
 #include "cli/commands/compare/balancing.h"
 
@@ -137,6 +138,8 @@ int candidate_run(const struct candidate *candidate, struct compare_child *child
     struct balancing_hold hold = {.alive = -1};
     int code = candidate->balancing >= 0 ? balancing_hold(&hold, candidate->balancing, err) : 0;
     child->environment = plan_table_is_empty(&candidate->table) ? NULL : environment;
+    if (child->environment)
+        candidate->table.shared->filters = mechanism_filters();
     if (code == 0)
         code = compare_child_run(child, command, out, placement, status, seconds, err);
     balancing_release(&hold);
