@@ -165,7 +165,7 @@ static char *find_entry(struct making *making, const struct plan_entry *entry, s
                          : entry->kind == PLACE_STATIC ? WANT_OBJECT
                                                        : WANT_ROUTINE;
     char *copy = mem_strdup(entry->what), *next = copy;
-    while (next && !*reason) {
+    while (next && !*reason && made->frame_count < PLACE_FRAMES) {
         char *frame = next, *end = wanted == WANT_CALL ? strstr(frame, " > ") : NULL;
         next = end ? end + 3 : NULL;
         if (end)
@@ -174,6 +174,10 @@ static char *find_entry(struct making *making, const struct plan_entry *entry, s
         free(reason);
         reason = find_ranges(making, frame, wanted);
         made->frames[made->frame_count++] = (struct place_ranges){first, (uint32_t)making->ranges.count - first};
+    }
+    if (next && !*reason) { /* made of findings, where a binary's name has an arrow in it */
+        free(reason);
+        reason = mem_format("a call chain has %d frames at most", PLACE_FRAMES);
     }
     free(copy);
     return reason;

@@ -6,6 +6,7 @@ import glob
 import json
 import os
 import signal
+import struct
 import subprocess
 import time
 
@@ -261,6 +262,31 @@ def _():
             ended, entries = applied(folder, "site placed @ bind 0\n", program, way)
             assert ended.status == 0 and not entries["placed"]["applied"], (way, ended, entries)
             assert "restricted its system calls" in entries["placed"]["reason"], (way, entries)
+
+
+# In wire/place.h: of the table, where the entries are; of an entry, how many frames it has, the first one's ranges, its weights.
+ENTRIES_AT, FRAME_COUNT, FRAMES, WEIGHTS = 32, 3, 8, 264
+NO_RANGE = ((FRAME_COUNT, bytes(1)), (FRAMES, struct.pack("<II", 1 << 30, 1)))
+TABLES = (("site bound_block @ bind 0", (), True), ("site bound_block @ bind 0", NO_RANGE, False), ("static in_bss @ bind 0", NO_RANGE, False),
+          ("site weighted_block @ weighted 0:1", ((WEIGHTS, bytes(2)),), False))
+
+
+@check("apply: a table for the agent that lacks something is not followed, and harms nobody")
+def _():
+    with nlens.Folder() as folder:
+        data, path = data_file(folder), os.path.join(folder, "table")
+        agent = os.path.join(nlens.BUILD, "src/agent/libnumalens-agent.so")
+        for line, fields, followed in TABLES:
+            plan = written(folder, "numalens plan 1\nprogram %s\n%s\n" % (PLACED, line))
+            table = bytearray(nlens.run([nlens.NUMALENS, "apply", "-q", plan, "--", "sh", "-c", "cat $NUMALENS_PLAN"]).out)
+            (at,) = struct.unpack_from("<I", table, ENTRIES_AT)
+            for field, value in fields:
+                table[at + field:at + field + len(value)] = value
+            with open(path, "wb") as stream:
+                stream.write(table)
+            ended = nlens.run([PLACED, data], environment={"LD_PRELOAD": agent, "NUMALENS_PLAN": path})
+            with open(path, "rb") as stream:
+                assert ended.status == 0 and (stream.read() != table) == followed, (line, fields, ended)
 
 
 @check("apply: bad plans end with the line, and the program is not started")

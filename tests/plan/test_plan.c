@@ -207,6 +207,31 @@ static void names_are_found(void **state)
     placement_plan_free(&plan);
 }
 
+/* Of findings, which name a binary as it is: one with an arrow in its name makes more frames of a chain. */
+static void too_many_frames(void **state)
+{
+    (void)state;
+    struct error err = {0};
+    char what[1024] = "a_function_of_this_program";
+    for (unsigned frames = 1; frames <= PLACE_FRAMES + 1; frames++) {
+        struct placement_plan plan;
+        struct plan_table table;
+        struct topology *topology = topology_simulate("numa:1(memory=1GB) core:1", ASSIGN_PACKED, &err);
+        struct plan_machine machine = {topology, &limits, false};
+        memset(&limits.nodes, 0xff, sizeof limits.nodes);
+        assert_int_equal(plan_read_text(&plan, "p", "numalens plan 1\n", NULL, &err), 0);
+        placement_plan_add(&plan, PLACE_SITE, what, PLACE_LOCAL);
+        assert_int_equal(plan_table_make(&table, &plan, "/proc/self/exe", &machine, &err), 0);
+        assert_int_equal(table.places[0] == PLAN_NOWHERE, frames > PLACE_FRAMES);
+        if (frames > PLACE_FRAMES)
+            assert_string_equal(table.reasons[0], "a call chain has 16 frames at most");
+        plan_table_free(&table);
+        placement_plan_free(&plan);
+        topology_free(topology);
+        strcat(what, " > a_function_of_this_program");
+    }
+}
+
 static void other_machines(void **state)
 {
     (void)state;
@@ -327,6 +352,7 @@ int main(void)
         cmocka_unit_test(large),
         cmocka_unit_test(weights_of_all_nodes),
         cmocka_unit_test(names_are_found),
+        cmocka_unit_test(too_many_frames),
         cmocka_unit_test(other_machines),
         cmocka_unit_test(flexmalloc_comes_back),
         cmocka_unit_test(flexmalloc_offsets),

@@ -194,11 +194,11 @@ static bool table_fits(const struct place_table *table, uint64_t bytes)
     uint64_t cpus = (uint64_t)table->cpus_count * sizeof(struct place_cpus);
     return table->magic == PLACE_MAGIC && table->bytes == bytes && table->entry_count <= PLACE_ENTRIES &&
            table->module_count <= PLACE_MODULES && table->entries_at + entries <= bytes &&
-           table->ranges_at + ranges <= bytes && table->cpus_at + cpus <= bytes &&
+           table->ranges_at + ranges <= bytes && table->cpus_at + cpus <= bytes && table->node_count &&
            table->node_count <= table->cpus_count;
 }
 
-/* Nothing in it points outside it. */
+/* Nothing in it points outside it, and there is something to match and to divide by. */
 static bool entries_fit(struct place_table *table)
 {
     for (uint32_t i = 0; i < table->range_count; i++)
@@ -206,14 +206,20 @@ static bool entries_fit(struct place_table *table)
             return false;
     for (uint32_t i = 0; i < table->entry_count; i++) {
         const struct place_entry *entry = &place_entries(table)[i];
+        bool ranges = entry->kind == PLACE_SITE || entry->kind == PLACE_STATIC;
+        bool stripes = entry->policy == PLACE_SPLIT || entry->policy == PLACE_WEIGHTED;
+        uint64_t weights = 0;
         bool fits = entry->frame_count <= PLACE_FRAMES && entry->part_count <= PLACE_PARTS &&
+                    (entry->frame_count || !ranges) &&
                     (uint64_t)entry->cpus_first + entry->cpus_count <= table->cpus_count &&
                     (entry->kind != PLACE_THREAD || entry->cpus_count) && entry->name[PLACE_NAME - 1] == '\0';
         for (uint32_t k = 0; fits && k < entry->frame_count; k++)
             fits = (uint64_t)entry->frames[k].first + entry->frames[k].count <= table->range_count;
-        for (uint32_t k = 0; fits && k < entry->part_count; k++)
+        for (uint32_t k = 0; fits && k < entry->part_count; k++) {
             fits = entry->part_nodes[k] < PLACE_CPUS;
-        if (!fits)
+            weights += entry->part_weights[k];
+        }
+        if (!fits || (stripes && entry->part_count && !weights))
             return false;
     }
     return true;
