@@ -56,6 +56,10 @@ def applied(folder, plan, *words, **rest):
         return ended, {entry["site"]: entry for entry in json.load(stream)["entries"]}
 
 
+def memory_bytes():
+    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+
+
 # As in a container.
 NO_POLICIES = ("mbind", "set_mempolicy", "get_mempolicy", "move_pages")
 
@@ -129,11 +133,9 @@ int main(void) { return !placed() || !malloc((size_t)3 << 30); }
 @check("apply: a file that is larger than the available memory is not read in, and that is the reason")
 def _():
     with nlens.Folder() as folder:
-        with open("/proc/meminfo") as stream:
-            most = next(int(line.split()[1]) << 10 for line in stream if line.startswith("MemTotal:"))
         path = os.path.join(folder, "large.bin")
         with open(path, "wb") as stream:
-            stream.truncate(2 * most)
+            stream.truncate(2 * memory_bytes())
         mapped = "import mmap; large = open(%r, 'rb'); mmap.mmap(large.fileno(), 0, access=mmap.ACCESS_READ)" % path
         ended = numalens("apply", written(folder, "numalens plan 1\nfile %s @ bind 0\n" % path), "--", nlens.tool("python3"), "-c", mapped)
         assert ended.status == 0 and "not applied: it is larger than the available memory: the page cache would not keep it (1 of 1)" in ended.err, ended
@@ -186,6 +188,66 @@ def _():
     with nlens.Folder() as folder:
         ended, _ = applied(folder, "stack worker @ bind 0\n", built(folder, OWN_STACK))
         assert ended.status == 0 and "not applied: the stack is memory of the program's own" in ended.err, ended
+
+
+# As many blocks of so many bytes as asked for, each freed; then one that is placed.
+REFUSED = """#include <stdlib.h>
+#define SITE(name) __attribute__((noinline)) char *name(size_t size) { char *block = malloc(size); __asm__ volatile("" : "+r"(block)); return block; }
+SITE(refused)
+SITE(placed)
+int main(int count, char **words) {
+    for (long left = atol(words[1]); left > 0; left--) free(refused(strtoul(words[2], NULL, 10)));
+    return count != 3 || !placed(100);
+}
+"""
+
+
+@check("apply: blocks that are not placed use up no address space, of their entry or of others")
+def _():
+    with nlens.Folder() as folder:
+        program = built(folder, REFUSED)
+        plan = "program %s\nsite refused @ bind 0\nsite placed @ bind 0\n" % program
+        size, blocks = memory_bytes() * 3 // 4, (1 << 38) // (memory_bytes() * 3 // 4) + 2
+        ended, entries = applied(folder, plan, program, str(blocks), str(size), prepare=nlens.refuse(*NO_POLICIES))
+        assert ended.status == 0 and entries["placed"]["applied"] and not entries["refused"]["applied"], (ended, entries)
+        assert entries["refused"]["failed"] == blocks and "half of the available memory" in entries["refused"]["reason"] or size > 1 << 38, entries
+        # In a range of 256 MiB at most.
+        ended, entries = applied(folder, plan, "sh", "-c", "ulimit -v 4194304; exec %s 1000 100" % program, prepare=nlens.refuse("mbind", error=22))
+        assert ended.status == 0 and entries["refused"]["failed"] == 1000 and "Invalid argument" in entries["refused"]["reason"], (ended, entries)
+
+
+# 2,000 blocks live at once, and one that was freed and grows within its size class: where it ends a policy is there too.
+RUNS = """#include <stdio.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+__attribute__((noinline)) char *placed(size_t size) { char *block = malloc(size); __asm__ volatile("" : "+r"(block)); return block; }
+static int mappings(void) {
+    int lines = 0;
+    FILE *maps = fopen("/proc/self/maps", "r");
+    for (int letter; (letter = getc(maps)) != EOF;) lines += letter == '\\n';
+    fclose(maps);
+    return lines;
+}
+int main(void) {
+    int mode = 2 /* MPOL_BIND */, before = mappings();
+    char *block = placed(40 << 10);
+    free(block);
+    char *grown = placed(60 << 10);
+    if (grown != block) return 2;
+    syscall(SYS_get_mempolicy, &mode, NULL, 0, grown + (59 << 10), 2 /* MPOL_F_ADDR */);
+    if (mode != 2) return 3;
+    for (int i = 0; i < 2000; i++) placed(40 << 10)[0] = 1;
+    return mappings() < before + 100 ? 0 : 4;
+}
+"""
+
+
+@check("apply: a large block is placed up to the end of its size class, and is one mapping with its neighbours")
+def _():
+    with nlens.Folder() as folder:
+        ended, entries = applied(folder, "site placed @ bind 0\n", built(folder, RUNS))
+        assert ended.status == 0 and entries["placed"]["count"] == 2002, (ended, entries)
 
 
 # What cannot be written, and memory whose file is shorter than its mapping.

@@ -31,7 +31,8 @@ enum unit_kind { UNIT_UNUSED, UNIT_SMALL, UNIT_RUN, UNIT_RUN_USED /* has had a u
 struct unit {
     uint8_t kind, class;
     uint16_t heap;
-    uint32_t next; /* of a free run: the next one, or 0 */
+    uint32_t next;   /* of a free run: the next one, or 0 */
+    uint32_t placed; /* of a run: pages of it that are placed */
 };
 
 struct heap {
@@ -45,6 +46,9 @@ static struct unit *units;
 static struct heap *heaps;              /* entries, then one of each node for each entry whose policy is local */
 static _Atomic uint64_t next_unit;      /* of the range; the first is never used, so that 0 is none */
 static uint16_t node_place[PLACE_CPUS]; /* by CPU: its node's place in the table */
+
+/* Entries, one of whose blocks was not placed for a reason that stays: no further one is tried. */
+static _Atomic bool given_up[PLACE_ENTRIES];
 
 /* 0 to 7 for 1 to 8, then four to each doubling. */
 static unsigned class_of(uint64_t count)
@@ -109,10 +113,28 @@ static inline struct unit *unit_of(const void *block)
     return &units[((uint64_t)block - place_area_start) >> UNIT_SHIFT];
 }
 
+/* The first bytes of units that can be written. */
+static bool place_units(struct place_entry *entry, uint64_t unit, uint64_t bytes, int node, bool *by_touch)
+{
+    long cause;
+    enum place_reason reason =
+        place_pages(entry, address_of(unit), bytes, false, PLACE_WRITTEN, node, by_touch, &cause);
+    if (reason == PLACE_NONE_REASON)
+        return true;
+    place_failed(entry, reason, cause);
+    if (reason != PLACE_TOO_LARGE_REASON)
+        atomic_store_explicit(&given_up[entry - place_entries(place_table)], true, memory_order_relaxed);
+    return false;
+}
+
 /* So many units for an entry, with its policy; 0 when there are none left or it cannot be placed. */
 static uint64_t take_units(struct place_entry *entry, uint64_t count, uint64_t bytes, int node, bool *by_touch)
 {
-    uint64_t most = place_area_size >> UNIT_SHIFT, first = atomic_load(&next_unit);
+    uint64_t most = place_area_size >> UNIT_SHIFT, first = atomic_load(&next_unit), size = count << UNIT_SHIFT;
+    if (atomic_load_explicit(&given_up[entry - place_entries(place_table)], memory_order_relaxed)) {
+        atomic_fetch_add_explicit(&entry->failed, 1, memory_order_relaxed);
+        return 0;
+    }
     do {
         if (count > most || first > most - count) {
             place_failed(entry, PLACE_NO_ROOM_REASON, 0);
@@ -120,13 +142,15 @@ static uint64_t take_units(struct place_entry *entry, uint64_t count, uint64_t b
         }
     } while (!atomic_compare_exchange_weak(&next_unit, &first, first + count));
     uint64_t addr = address_of(first);
-    long cause = sys_call(SYS_mprotect, addr, count << UNIT_SHIFT, PROT_READ | PROT_WRITE);
-    enum place_reason reason = sys_restricted ? PLACE_RESTRICTED_REASON : PLACE_FAILED_REASON;
-    if (cause >= 0)
-        reason = place_pages(entry, addr, bytes, false, PLACE_WRITTEN, node, by_touch, &cause);
-    if (reason == PLACE_NONE_REASON)
+    long cause = sys_call(SYS_mprotect, addr, size, PROT_READ | PROT_WRITE);
+    if (cause < 0)
+        place_failed(entry, sys_restricted ? PLACE_RESTRICTED_REASON : PLACE_FAILED_REASON, cause);
+    else if (place_units(entry, first, bytes, node, by_touch))
         return first;
-    place_failed(entry, reason, cause);
+    /* For others, untouched, unless somebody has taken the next ones meanwhile. */
+    sys_call(SYS_madvise, addr, size, MADV_DONTNEED);
+    uint64_t end = first + count;
+    atomic_compare_exchange_strong(&next_unit, &end, first);
     return 0;
 }
 
@@ -214,24 +238,37 @@ static void push_run(_Atomic uint64_t *top, uint64_t unit)
     } while (!atomic_compare_exchange_weak_explicit(top, &old, new, memory_order_release, memory_order_relaxed));
 }
 
+/* Its pages suit one size only. */
+static bool is_by_size(const struct place_entry *entry)
+{
+    return entry->policy == PLACE_SPLIT || entry->policy == PLACE_WEIGHTED;
+}
+
 static void *take_run(struct place_entry *entry, struct heap *heap, uint64_t size, int node, bool *by_touch, bool *zero)
 {
     unsigned class = class_of((size + UNIT - 1) >> UNIT_SHIFT);
     if (class >= RUN_CLASSES)
         return NULL;
-    uint64_t unit = pop_run(&heap->runs[class]);
+    uint64_t unit = pop_run(&heap->runs[class]), count = class_count(class);
     uint64_t bytes = (size + place_page - 1) & ~(place_page - 1);
+    /* All of it, so that it suits each size of its class, and is one mapping with its neighbours. But parts depend on the size, and to
+     * touch pages is to take them. */
+    if (!is_by_size(entry) && !place_touches)
+        bytes = count << UNIT_SHIFT;
+    uint32_t pages = (uint32_t)(bytes / place_page);
     *zero = !unit || units[unit].kind == UNIT_RUN;
     if (unit == 0) {
-        unit = take_units(entry, class_count(class), bytes, node, by_touch);
-    } else if (*zero) {
-        /* Its parts depend on its size, and its touched pages were unmapped. */
-        long cause;
-        place_pages(entry, address_of(unit), bytes, false, PLACE_WRITTEN, node, by_touch, &cause);
+        unit = take_units(entry, count, bytes, node, by_touch);
+    } else if (units[unit].placed < pages && !place_units(entry, unit, bytes, node, by_touch)) {
+        push_run(&heap->runs[class], unit);
+        unit = 0;
+    } else if (units[unit].placed > pages) {
+        pages = units[unit].placed;
     }
     if (unit == 0)
         return NULL;
-    units[unit] = (struct unit){.kind = UNIT_RUN_USED, .class = (uint8_t) class, .heap = (uint16_t)(heap - heaps)};
+    units[unit] = (struct unit){
+        .kind = UNIT_RUN_USED, .class = (uint8_t) class, .heap = (uint16_t)(heap - heaps), .placed = pages};
     return (void *)address_of(unit);
 }
 
@@ -289,9 +326,10 @@ void place_free(void *block)
     if (unit->kind != UNIT_RUN_USED || (uint64_t)block & (UNIT - 1))
         return; /* freed twice, or no block of ours */
     size_t size = place_size(block);
-    uint8_t policy = place_entries(place_table)[unit->heap % place_table->entry_count].policy;
-    bool by_size = policy == PLACE_SPLIT || policy == PLACE_WEIGHTED; /* its pages suit this size only */
+    bool by_size = is_by_size(&place_entries(place_table)[unit->heap % place_table->entry_count]);
     if ((size > KEPT_MOST || by_size) && sys_call(SYS_madvise, block, size, MADV_DONTNEED) == 0)
         unit->kind = UNIT_RUN;
+    if (by_size || (place_touches && unit->kind == UNIT_RUN))
+        unit->placed = 0;
     push_run(&heap->runs[unit->class], (uint64_t)(unit - units));
 }
