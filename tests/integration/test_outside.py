@@ -429,7 +429,7 @@ def jit():
         trace, program = os.path.join(folder, "numalens.data"), os.path.join(folder, "gather.js")
         with open(program, "w") as stream:
             stream.write(JIT)
-        target = subprocess.Popen([nlens.tool("node"), "--perf-basic-prof", program], stdout=subprocess.PIPE, env=ENVIRONMENT)
+        target = subprocess.Popen([nlens.tool("node"), "--perf-basic-prof", program], stdout=subprocess.PIPE, env=ENVIRONMENT, cwd=folder)
         try:
             assert target.stdout.readline() == b"working\n"
             record_until_done(trace, target.pid, "--rotate", "200ms", ticks=10)
@@ -447,7 +447,7 @@ def jit():
 def jit_apart():
     if os.geteuid() != 0:
         raise Skip("only root can mount")
-    script = 'mount -t tmpfs none /tmp && printf %s "$1" >/tmp/gather.js && exec "$0" --perf-basic-prof /tmp/gather.js'
+    script = 'mount -t tmpfs none /tmp && cd /tmp && printf %s "$1" >/tmp/gather.js && exec "$0" --perf-basic-prof /tmp/gather.js'
     with Folder() as folder:
         trace = os.path.join(folder, "numalens.data")
         outer = subprocess.Popen(["unshare", "--mount", "--pid", "--fork", "--kill-child", "sh", "-c", script, nlens.tool("node"), JIT],
