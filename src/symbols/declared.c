@@ -10,122 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { HOPS = 16, BASES = 4, TYPE_MAX = 1024, NAME_MOST = 128 };
-
-/* --- types as text --- */
-
-/* "std::" of std::vector: the namespaces and classes around it. */
-static void scope_text(Dwarf_Die *die, char *text, size_t size)
-{
-    Dwarf_Die parent, child;
-    Dwarf_Off wanted = dwarf_dieoffset(die);
-    size_t used = 0;
-    text[0] = '\0';
-    if (!dwarf_diecu(die, &parent, NULL, NULL))
-        return;
-    for (int depth = 0; depth < HOPS && die_child(&parent, &child); depth++) {
-        Dwarf_Die around = child;
-        do {
-            if (dwarf_dieoffset(&child) > wanted)
-                break;
-            around = child;
-        } while (die_next(&child));
-        if (dwarf_dieoffset(&around) == wanted)
-            return;
-        const char *name = dwarf_diename(&around);
-        if (dwarf_tag(&around) != DW_TAG_namespace && !die_is_record(&around))
-            return;
-        if (name && used + strlen(name) + 3 < size)
-            used += (size_t)snprintf(text + used, size - used, "%s::", name);
-        parent = around;
-    }
-}
-
-static char *cut_out(char *at, size_t length)
-{
-    memmove(at, at + length, strlen(at + length) + 1);
-    return at;
-}
-
-/* Without what nobody writes: allocators, traits, versions of the library, blanks between closing brackets. */
-static void tidy(char *text)
-{
-    static const char *const arguments[] = {", std::allocator<", ", std::char_traits<", ", std::default_delete<",
-                                            ", std::less<",      ", std::hash<",        ", std::equal_to<"};
-    static const char *const words[] = {"__cxx11::", "__1::"};
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        for (char *at = text; (at = strstr(at, words[i]));)
-            cut_out(at, strlen(words[i]));
-    for (size_t i = 0; i < sizeof arguments / sizeof *arguments; i++) {
-        for (char *at = text; (at = strstr(at, arguments[i]));) {
-            size_t length = strlen(arguments[i]);
-            for (int depth = 1; depth > 0 && at[length]; length++)
-                depth += at[length] == '<' ? 1 : at[length] == '>' ? -1 : 0;
-            cut_out(at, length);
-        }
-    }
-    for (char *at = text; (at = strstr(at, " >"));)
-        cut_out(at, 1);
-    for (char *at = text; (at = strstr(at, "std::basic_string<char>"));) {
-        cut_out(at + strlen("std::"), strlen("basic_"));
-        cut_out(at + strlen("std::string"), strlen("<char>"));
-        at++;
-    }
-}
-
-void debuginfo_tidy_type(char *text)
-{
-    tidy(text);
-}
-
-static void type_text(Dwarf_Die *type, char *text, size_t size, int depth)
-{
-    char inner[TYPE_MAX] = "void";
-    Dwarf_Die target;
-    int tag = dwarf_tag(type);
-    bool made_of = tag == DW_TAG_pointer_type || tag == DW_TAG_reference_type || tag == DW_TAG_rvalue_reference_type ||
-                   tag == DW_TAG_array_type || tag == DW_TAG_const_type || tag == DW_TAG_volatile_type;
-    if (made_of && depth < HOPS && die_type(type, &target))
-        type_text(&target, inner, sizeof inner, depth + 1);
-    bool star = inner[0] && inner[strlen(inner) - 1] == '*';
-    switch (tag) {
-    case DW_TAG_pointer_type:
-        snprintf(text, size, "%.1000s%s*", inner, star ? "" : " ");
-        break;
-    case DW_TAG_reference_type:
-    case DW_TAG_rvalue_reference_type:
-        snprintf(text, size, "%.1000s &", inner);
-        break;
-    case DW_TAG_array_type:
-        snprintf(text, size, "%.1000s[]", inner);
-        break;
-    case DW_TAG_const_type:
-        snprintf(text, size, "const %.1000s", inner);
-        break;
-    case DW_TAG_volatile_type:
-        snprintf(text, size, "%s", inner);
-        break;
-    default: {
-        char scope[TYPE_MAX / 2];
-        const char *name = dwarf_diename(type);
-        scope_text(type, scope, sizeof scope);
-        snprintf(text, size, "%s%s", name ? scope : "", name ? name : "");
-    }
-    }
-}
-
-const char *type_text_of(struct debuginfo *info, Dwarf_Die *type)
-{
-    bool is_new;
-    uint64_t *place = map64_insert(&info->type_texts, dwarf_dieoffset(type), &is_new);
-    if (is_new) {
-        char text[TYPE_MAX];
-        type_text(type, text, sizeof text, 0);
-        tidy(text);
-        *place = (uint64_t)(uintptr_t)strtab_intern(symbols_names(info->symbols), text);
-    }
-    return (const char *)(uintptr_t)*place;
-}
+enum { HOPS = 16, BASES = 4, NAME_MOST = 128 };
 
 /* --- what a name means --- */
 
@@ -243,7 +128,7 @@ static bool record_of(Dwarf_Die *type)
 static const char *class_name(struct debuginfo *info, Dwarf_Die *class)
 {
     const char *name = dwarf_diename(class);
-    char text[TYPE_MAX];
+    char text[TYPE_TEXT_MOST];
     snprintf(text, sizeof text, "%.*s", name ? (int)strcspn(name, "<") : 0, name ? name : "");
     return strtab_intern(symbols_names(info->symbols), text);
 }

@@ -8,7 +8,7 @@
 #include "symbols/binary.h"
 #include "symbols/debuginfo.h"
 #include "symbols/demangle.h"
-#include "symbols/go_table.h"
+#include "symbols/runtime/go_table.h"
 #include "symbols/symbols_internal.h"
 #include "symbols/symtab.h"
 #include "symbols/type_internal.h"

@@ -1,4 +1,4 @@
-/* symbols/type_internal.h - what types.c and declared.c share. */
+/* symbols/type_internal.h - what types.c, type_text.c and declared.c share. */
 #pragma once
 
 #include "symbols/debuginfo_internal.h"
@@ -8,8 +8,23 @@ const struct symbol_type *type_make(struct debuginfo *info, Dwarf_Die *die); /* 
 const struct symbol_type *type_of_items(struct debuginfo *info,
                                         const Dwarf_Die *type); /* of an array of any dimensions */
 
+enum { TYPE_TEXT_MOST = 1024 };
+
+/* A declaration around the name: "double (*const " and ")[3]". */
+struct type_words {
+    char before[TYPE_TEXT_MOST], after[64];
+};
+
+/* scoped: with namespaces and classes */
+void type_words_make(struct debuginfo *info, const Dwarf_Die *type, bool scoped, struct type_words *words);
+const char *type_words_join(struct type_words *words); /* without a name; in `words` */
+const char *type_keyword(int tag);                     /* "struct", "class", "union", or "" */
+
 /* As it is declared, with its scope, without allocators: "std::vector<Particle>"; interned. */
 const char *type_text_of(struct debuginfo *info, Dwarf_Die *type);
+
+/* What is inside the standard library's containers is not the program's: std::vector<Particle> is one field. */
+bool type_is_library(struct debuginfo *info, Dwarf_Die *type);
 
 /* How many other units are asked for what one does not declare. */
 size_t type_units(const struct debuginfo *info);

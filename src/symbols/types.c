@@ -15,84 +15,6 @@
 
 enum { HOPS = 32, DEEPEST = 8, MOST_FIELDS = 1000 };
 
-static const char *keyword_of(int tag)
-{
-    return tag == DW_TAG_structure_type ? "struct"
-           : tag == DW_TAG_class_type   ? "class"
-           : tag == DW_TAG_union_type   ? "union"
-                                        : "";
-}
-
-/* --- a declaration as text --- */
-
-struct texts {
-    char before[160], after[64];
-};
-
-static void append(char *to, size_t size, const char *text)
-{
-    size_t used = strlen(to);
-    if (used + 1 < size)
-        snprintf(to + used, size - used, "%s", text);
-}
-
-static void dimensions(Dwarf_Die *array, struct texts *texts)
-{
-    Dwarf_Die range;
-    if (!die_child(array, &range))
-        return;
-    do {
-        char text[32] = "[]";
-        uint64_t count = die_number(&range, DW_AT_count, 0), high = die_number(&range, DW_AT_upper_bound, UINT64_MAX);
-        if (dwarf_tag(&range) != DW_TAG_subrange_type)
-            continue;
-        if (count == 0 && high < UINT32_MAX)
-            count = high + 1;
-        if (count)
-            snprintf(text, sizeof text, "[%lu]", (unsigned long)count);
-        append(texts->after, sizeof texts->after, text);
-    } while (die_next(&range));
-}
-
-/* "float *" and "" around the name; "double " and "[3]". */
-static void declare(Dwarf_Die *die, struct texts *texts)
-{
-    Dwarf_Die type = *die;
-    char stars[16] = "";
-    bool is_constant = false;
-    *texts = (struct texts){0};
-    for (int hops = 0;; hops++) {
-        int tag = dwarf_tag(&type);
-        const char *name = dwarf_diename(&type);
-        if (name && tag != DW_TAG_const_type) {
-            const char *keyword = die_is_cplusplus(&type) ? "" : keyword_of(tag);
-            append(texts->before, sizeof texts->before, is_constant ? "const " : "");
-            append(texts->before, sizeof texts->before, keyword);
-            append(texts->before, sizeof texts->before, *keyword ? " " : "");
-            append(texts->before, sizeof texts->before, name);
-            break;
-        }
-        if (tag == DW_TAG_array_type)
-            dimensions(&type, texts);
-        else if (tag == DW_TAG_pointer_type)
-            append(stars, sizeof stars, "*");
-        else if (tag == DW_TAG_reference_type || tag == DW_TAG_rvalue_reference_type)
-            append(stars, sizeof stars, "&");
-        is_constant |= tag == DW_TAG_const_type;
-        if (hops >= HOPS || die_is_record(&type) || tag == DW_TAG_enumeration_type || tag == DW_TAG_subroutine_type ||
-            !die_type(&type, &type)) {
-            const char *kind = die_is_record(&type)             ? keyword_of(tag)
-                               : tag == DW_TAG_enumeration_type ? "enum"
-                               : tag == DW_TAG_subroutine_type  ? "function"
-                                                                : "void";
-            append(texts->before, sizeof texts->before, kind);
-            break;
-        }
-    }
-    append(texts->before, sizeof texts->before, " ");
-    append(texts->before, sizeof texts->before, stars);
-}
-
 /* --- fields --- */
 
 typedef array_of(struct symbol_field) field_list;
@@ -101,12 +23,6 @@ static uint64_t size_of(Dwarf_Die *type)
 {
     Dwarf_Word size;
     return dwarf_aggregate_size(type, &size) == 0 ? size : 0;
-}
-
-/* What is inside the standard library's containers is not the program's: std::vector<Particle> is one field. */
-static bool is_library(struct debuginfo *info, Dwarf_Die *type)
-{
-    return strncmp(type_text_of(info, type), "std::", 5) == 0;
 }
 
 static void add_fields(struct debuginfo *info, Dwarf_Die *record, uint64_t base, uint32_t depth, field_list *fields)
@@ -127,19 +43,18 @@ static void add_fields(struct debuginfo *info, Dwarf_Die *record, uint64_t base,
         if (dwarf_hasattr(&die, DW_AT_data_bit_offset))
             offset = die_number(&die, DW_AT_data_bit_offset, 0) / 8;
         own = type;
-        struct texts texts;
-        declare(&type, &texts);
-        if (die_strip(&own, NULL) && die_is_record(&own) && is_library(info, &own))
-            snprintf(texts.before, sizeof texts.before, "%.150s ", type_text_of(info, &type));
+        struct type_words words;
+        type_words_make(info, &type, false, &words);
+        die_strip(&own, NULL);
         const char *name = dwarf_diename(&die);
         size_t at = fields->count;
         array_push(fields, (struct symbol_field){.name = strtab_intern(names, name ? name : ""),
-                                                 .before = strtab_intern(names, texts.before),
-                                                 .after = strtab_intern(names, texts.after),
+                                                 .before = strtab_intern(names, words.before),
+                                                 .after = strtab_intern(names, words.after),
                                                  .offset = base + offset,
                                                  .size = size_of(&type),
                                                  .depth = depth});
-        if (die_is_record(&own) && dwarf_tag(&own) != DW_TAG_union_type && !is_library(info, &own))
+        if (die_is_record(&own) && dwarf_tag(&own) != DW_TAG_union_type && !type_is_library(info, &own))
             add_fields(info, &own, base + offset, depth + 1, fields);
         fields->items[at].inside = (uint32_t)(fields->count - at - 1);
     } while (die_next(&die));
@@ -148,15 +63,12 @@ static void add_fields(struct debuginfo *info, Dwarf_Die *record, uint64_t base,
 /* Where a type without a name of its own was declared is all that distinguishes it. */
 static const char *name_of(struct debuginfo *info, Dwarf_Die *type, const char *alias)
 {
-    struct texts texts;
-    const char *name = dwarf_diename(type);
-    if (alias && !name)
-        return strtab_intern(symbols_names(info->symbols), alias);
-    declare(type, &texts);
-    size_t length = strlen(texts.before);
-    while (length && texts.before[length - 1] == ' ')
-        texts.before[--length] = '\0';
-    return strtab_intern(symbols_names(info->symbols), texts.before);
+    struct type_words words;
+    if (!alias || dwarf_diename(type)) {
+        type_words_make(info, type, false, &words);
+        alias = type_words_join(&words);
+    }
+    return strtab_intern(symbols_names(info->symbols), alias);
 }
 
 const struct symbol_type *type_make(struct debuginfo *info, Dwarf_Die *die)
@@ -171,7 +83,7 @@ const struct symbol_type *type_make(struct debuginfo *info, Dwarf_Die *die)
     struct strtab *names = symbols_names(info->symbols);
     debuginfo_declaration(info, &type, &where);
     struct symbol_type made = {.name = name_of(info, &type, alias),
-                               .keyword = keyword_of(dwarf_tag(&type)),
+                               .keyword = type_keyword(dwarf_tag(&type)),
                                .file = where.file,
                                .line = where.line,
                                .size = size_of(&type)};

@@ -1,5 +1,5 @@
 /* fuzz_go.c - any bytes as the table of a Go program's functions (.gopclntab), asked at addresses that it has and at others. */
-#include "symbols/go_table.h"
+#include "symbols/runtime/go_table.h"
 
 #include <stdlib.h>
 #include <string.h>

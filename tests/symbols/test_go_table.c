@@ -1,5 +1,5 @@
 /* The table of functions and lines that a Go program carries, made up: two functions, the first with a line of another file in it. */
-#include "symbols/go_table.h"
+#include "symbols/runtime/go_table.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-/* symbols/go_table.h - functions and lines of a Go program by the table that its runtime needs itself (.gopclntab), which strip leaves
+/* symbols/runtime/go_table.h - functions and lines of a Go program by the table that its runtime needs itself (.gopclntab), which strip leaves
  * there: of Go 1.18 and later. Nothing of it is trusted: every offset is checked. */
 #pragma once
 

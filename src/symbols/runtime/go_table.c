@@ -1,4 +1,4 @@
-#include "symbols/go_table.h"
+#include "symbols/runtime/go_table.h"
 
 #include "base/bisect.h"
 

@@ -1,0 +1,38 @@
+#include "fixture.h"
+#include "symbols/types.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const char *const programs[] = {FRUITS_PLAIN, FRUITS_SPLIT, FRUITS_UNITS};
+
+static void fields_are_as_they_are_declared(void **state)
+{
+    (void)state;
+    static const char *const fields[] = {
+        "const char *const label", "double *restrict weights",       "_Atomic int picked", "volatile int seen",
+        "int (*grid)[4]",          "const struct apple *rows[3][2]", "void (*taste)()",    "enum shape shape"};
+    for (size_t i = 0; i < sizeof programs / sizeof *programs; i++) {
+        struct symbols *symbols = symbols_new();
+        struct symbols_module *module = symbols_module(symbols, programs[i], NULL, 0);
+        const struct symbol_type *type =
+            symbols_expression_type(module, fixture_address(programs[i], "probe_apple", NULL), 0, "held");
+        assert_non_null(type);
+        assert_string_equal(type->name, "struct apple");
+        assert_int_equal(type->field_count, sizeof fields / sizeof *fields);
+        for (size_t k = 0; k < type->field_count; k++) {
+            char text[200];
+            snprintf(text, sizeof text, "%s%s%s", type->fields[k].before, type->fields[k].name, type->fields[k].after);
+            assert_string_equal(text, fields[k]);
+        }
+        symbols_free(symbols);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(fields_are_as_they_are_declared),
+    };
+    return cmocka_run_group_tests_name("types", tests, NULL, NULL);
+}
