@@ -67,8 +67,8 @@ struct debuginfo {
     array_of(struct member) members;
     bool thread_locals_read;
     array_of(struct local_variable) thread_locals;
-    struct map64 type_texts; /* entry of a type -> its text, interned */
-    struct map64 scopes;     /* entries without linkage name: offset -> interned "namespace::class::" */
+    struct map64 type_texts; /* die_key() of a type -> its text, interned */
+    struct map64 scopes;     /* die_key() of entries without linkage name -> interned "namespace::class::" */
 };
 
 #define NO_OFFSET UINT64_MAX

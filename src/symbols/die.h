@@ -8,6 +8,13 @@
 
 enum { DIE_DEPTH = 200 }; /* deeper trees are cut off: compilers stay far below */
 
+/* What distinguishes an entry from all others of a program. Offsets do not: units in files of their own (-gsplit-dwarf), types
+ * in a section of their own and dwz's common file each count from 0. */
+static inline uint64_t die_key(const Dwarf_Die *die)
+{
+    return (uintptr_t)die->addr;
+}
+
 /* Steps to the first child, or to the next sibling. False at the end, and where a damaged file would lead backwards
  * (libdw follows DW_AT_sibling wherever it points). */
 bool die_child(Dwarf_Die *parent, Dwarf_Die *child);

@@ -207,7 +207,7 @@ const char *type_words_join(struct type_words *words)
 const char *type_text_of(struct debuginfo *info, Dwarf_Die *type)
 {
     bool is_new;
-    uint64_t *place = map64_insert(&info->type_texts, dwarf_dieoffset(type), &is_new);
+    uint64_t *place = map64_insert(&info->type_texts, die_key(type), &is_new);
     if (is_new) {
         struct type_words words;
         type_words_make(info, type, true, &words);

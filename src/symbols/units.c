@@ -130,7 +130,7 @@ static void add_function(const struct walk *walk, Dwarf_Die *die)
 static void note_scope(const struct walk *walk, Dwarf_Die *die, const char *scope)
 {
     if (*scope && !dwarf_hasattr(die, DW_AT_linkage_name) && dwarf_hasattr(die, DW_AT_name))
-        *map64_insert(&walk->info->scopes, dwarf_dieoffset(die), NULL) = (uint64_t)(uintptr_t)scope;
+        *map64_insert(&walk->info->scopes, die_key(die), NULL) = (uint64_t)(uintptr_t)scope;
 }
 
 static void walk_functions(const struct walk *walk, Dwarf_Die *parent, const char *scope, int depth)
@@ -192,7 +192,7 @@ const char *debuginfo_function_name(struct debuginfo *info, Dwarf_Die *die)
     /* The declaration is at the end of a short chain of references. */
     Dwarf_Die at = *die;
     for (int hops = 0; hops < 8; hops++) {
-        const uint64_t *scope = map64_find(&info->scopes, dwarf_dieoffset(&at));
+        const uint64_t *scope = map64_find(&info->scopes, die_key(&at));
         if (scope) {
             char *full = mem_format("%s%s", (const char *)(uintptr_t)*scope, name);
             name = strtab_intern(names, full);

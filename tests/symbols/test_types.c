@@ -6,6 +6,21 @@
 
 static const char *const programs[] = {FRUITS_PLAIN, FRUITS_SPLIT, FRUITS_UNITS};
 
+static void units_of_equal_offsets_have_their_own_types(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof programs / sizeof *programs; i++) {
+        struct symbols *symbols = symbols_new();
+        struct symbols_module *module = symbols_module(symbols, programs[i], NULL, 0);
+        struct symbol_variable variable;
+        assert_true(symbols_variable(module, fixture_address(programs[i], "probe_apple", NULL), 0, "held", &variable));
+        assert_string_equal(variable.type, "apple *");
+        assert_true(symbols_variable(module, fixture_address(programs[i], "probe_grape", NULL), 0, "held", &variable));
+        assert_string_equal(variable.type, "grape *");
+        symbols_free(symbols);
+    }
+}
+
 static void fields_are_as_they_are_declared(void **state)
 {
     (void)state;
@@ -32,6 +47,7 @@ static void fields_are_as_they_are_declared(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(units_of_equal_offsets_have_their_own_types),
         cmocka_unit_test(fields_are_as_they_are_declared),
     };
     return cmocka_run_group_tests_name("types", tests, NULL, NULL);
