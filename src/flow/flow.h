@@ -114,6 +114,7 @@ struct flow_site {
     uint32_t id;
     uint8_t kind, alloc_fn;
     const char *function, *file; /* the caller that matters: wrappers are looked through */
+    const char *directory;       /* where its compiler ran; "" when not known */
     const char *module;
     bool runtime; /* what a runtime uses it for is its name ("Java heap"): no line of the program allocates it */
     uint32_t line;
@@ -133,7 +134,7 @@ struct flow_site {
 
 struct flow_function {
     uint32_t id;
-    const char *function, *file, *module;
+    const char *function, *file, *directory, *module; /* directory: as of a site */
     uint32_t line;
     struct flow_totals totals;
 };

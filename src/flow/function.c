@@ -56,14 +56,16 @@ static uint32_t number_of(struct flow *flow, struct strtab *keys, uint32_t index
     const struct frame *frame = &flow->frames.items[index];
     const struct symbol_frame *name = own_frame(flow, frame);
     const struct module_info *module = &flow->modules.items[frame->module];
-    char text[700];
+    const char *directory = name->directory ? name->directory : "";
+    char text[900];
     *called = *name->function ? name->function : NULL;
     if (!*called) {
         snprintf(text, sizeof text, "%s+0x%lx", *module->name ? module->name : "?", (unsigned long)frame->addr);
         *called = strtab_intern(flow->texts, text);
     }
     uint32_t line = by_line && *name->file ? name->line : 0;
-    snprintf(text, sizeof text, "%u:%u:%.400s:%.200s", frame->module, line, line ? "" : *called, name->file);
+    snprintf(text, sizeof text, "%u:%u:%.400s:%.200s:%.200s", frame->module, line, line ? "" : *called, name->file,
+             directory);
     return strtab_add(keys, text) - 1; /* "" is 0 */
 }
 
@@ -95,6 +97,7 @@ static void make(struct flow *flow, struct code_rows *rows, bool by_line)
             array_push(&rows->items, (struct flow_function){.id = number,
                                                             .function = function,
                                                             .file = name->file,
+                                                            .directory = name->directory ? name->directory : "",
                                                             .module = flow->modules.items[frame->module].name,
                                                             .line = name->line});
             array_push(&hottest, 0);

@@ -338,6 +338,7 @@ static void name_site(struct drawing *drawing, struct flow_site *site, const str
     char label[1024];
     site->function = frame->function;
     site->file = frame->file;
+    site->directory = frame->directory ? frame->directory : "";
     site->line = frame->line;
     site->module = module->name;
     site->via = via_text(drawing, chain);
@@ -389,6 +390,7 @@ static uint32_t site_on(struct drawing *drawing, uint32_t trail_index, const str
                              .alloc_fn = trail->fn < ALLOC_CUSTOM_FIRST ? trail->fn : ALLOC_CUSTOM,
                              .function = "",
                              .file = "",
+                             .directory = "",
                              .module = "",
                              .via = "",
                              .variable = "",

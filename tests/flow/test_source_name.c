@@ -323,6 +323,12 @@ static void of_files(void **state)
                              &(struct source_place){.line = 2, .twins = 1}, name));
     assert_true(sources_name(sources, &(struct source_file){"made.c", folder, ""}, /* where the compiler ran */
                              &(struct source_place){.line = 2, .twins = 1}, name));
+    size_t size;
+    assert_non_null(sources_text(sources, &(struct source_file){"made.c", folder, "/nowhere/made"}, &size));
+    assert_null(sources_text(sources, &(struct source_file){"made.c", NULL, "/nowhere/made"}, &size));
+    char *found = sources_path(&(struct source_file){"/elsewhere/made.c", NULL, binary}); /* built on another machine */
+    assert_string_equal(found, path);
+    free(found);
     assert_false(sources_name(sources, &(struct source_file){path, NULL, ""},
                               &(struct source_place){.line = 1, .twins = 1}, name));
     assert_false(sources_name(sources, &(struct source_file){path, NULL, ""},

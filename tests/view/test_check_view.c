@@ -14,7 +14,7 @@
 
 static void expect_uri(const char *file, const char *module, const char *root, const char *wanted)
 {
-    char *uri = check_source_uri(file, module, root);
+    char *uri = check_source_uri(&(struct source_file){file, "", module}, root);
     assert_string_equal(uri, wanted);
     free(uri);
 }
@@ -49,7 +49,11 @@ static void sources_that_are_there(void **state)
     expect_uri("solver.c", module, root, "code/solver.c");
     expect_uri("code/solver.c", module, root, "code/solver.c");
     expect_uri(path, "", root, "code/solver.c");
-    char *uri = check_source_uri(path, "", "/none");
+    char *uri = check_source_uri(&(struct source_file){"code/solver.c", root, "/none/solver"},
+                                 root); /* where the compiler ran */
+    assert_string_equal(uri, "code/solver.c");
+    free(uri);
+    uri = check_source_uri(&(struct source_file){path, "", ""}, "/none");
     assert_memory_equal(uri, "file:///", 8);
     free(uri);
     unlink(path);

@@ -166,7 +166,8 @@ static const struct symbol_type *find_type(struct object_types *types, const str
         return type;
     size_t size;
     const struct flow_process *process = flow_process(types->flow, site->process);
-    const char *text = sources_text(types->sources, site->file, process ? process->exe : "", &size), *end = NULL;
+    struct source_file file = {site->file, site->directory, process ? process->exe : ""};
+    const char *text = sources_text(types->sources, &file, &size), *end = NULL;
     const char *line = text ? line_at(text, size, site->line, &end) : NULL;
     if (line && creates_one(line, end))
         map64_insert(&types->single, site->id, NULL);

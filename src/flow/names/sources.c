@@ -39,75 +39,100 @@ void sources_free(struct sources *sources)
     free(sources);
 }
 
-/* Regular files only, and without waiting: a path out of debug information may name anything. */
-static bool read_whole(struct source *source, const char *path)
+/* Regular files only, and without waiting: a path out of debug information may name anything. Takes `path`; returns a file, `*size`
+ * and `*found`, or -1. */
+static int open_source(char *path, size_t *size, char **found)
 {
     struct stat status;
     int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    if (file < 0)
-        return false;
-    if (fstat(file, &status) == 0 && S_ISREG(status.st_mode) && status.st_size > 0 && status.st_size <= FILE_MAX) {
-        source->text = mem_alloc((size_t)status.st_size);
-        ssize_t got;
-        while (source->size < (size_t)status.st_size &&
-               (got = read(file, source->text + source->size, (size_t)status.st_size - source->size)) > 0)
-            source->size += (size_t)got;
+    if (file >= 0 && fstat(file, &status) == 0 && S_ISREG(status.st_mode) && status.st_size <= FILE_MAX) {
+        *size = (size_t)status.st_size;
+        *found = path;
+        return file;
     }
-    close(file);
-    return source->text != NULL;
+    if (file >= 0)
+        close(file);
+    free(path);
+    return -1;
 }
 
 /* Beside the binary and in the folders above it. */
-static bool find_near(struct source *source, const char *relative)
+static int find_near(const char *module, const char *relative, size_t *size, char **found)
 {
     enum { UP = 4 };
-    bool found = false;
-    char *folder = mem_strdup(source->module);
-    for (unsigned i = 0; i < UP && !found; i++) {
+    int file = -1;
+    char *folder = mem_strdup(module);
+    for (unsigned i = 0; i < UP && file < 0; i++) {
         char *slash = strrchr(folder, '/');
         if (!slash)
             break;
         *slash = '\0';
-        char *path = mem_format("%s/%s", folder, relative);
-        found = read_whole(source, path);
-        free(path);
+        file = open_source(mem_format("%s/%s", folder, relative), size, found);
     }
     free(folder);
-    return found;
+    return file;
 }
 
 /* A relative path is looked for where the compiler ran, near the binary, then from here; of an absolute one that is not there, since the program was built
  * elsewhere, the end is. */
-static void find(struct source *source)
+static int find(const struct source_file *wanted, size_t *size, char **found)
 {
-    if (source->path[0] != '/') {
-        char *path = mem_format("%s/%s", source->directory, source->path);
-        if (!(*source->directory && read_whole(source, path)) && !find_near(source, source->path))
-            read_whole(source, source->path);
-        free(path);
+    const char *module = wanted->module ? wanted->module : "";
+    bool relative = wanted->path[0] != '/';
+    int file = -1;
+    if (relative && wanted->directory && wanted->directory[0] == '/') /* else a reproducible build has replaced it */
+        file = open_source(mem_format("%s/%s", wanted->directory, wanted->path), size, found);
+    if (relative && file < 0)
+        file = find_near(module, wanted->path, size, found);
+    if (file < 0)
+        file = open_source(mem_strdup(wanted->path), size, found);
+    for (const char *end = relative ? NULL : wanted->path; file < 0 && end; end = strchr(end + 1, '/'))
+        if (end[1])
+            file = find_near(module, end + 1, size, found);
+    return file;
+}
+
+char *sources_path(const struct source_file *wanted)
+{
+    size_t size;
+    char *found = NULL;
+    int file = find(wanted, &size, &found);
+    if (file >= 0)
+        close(file);
+    return found;
+}
+
+static void read_whole(struct source *source, const struct source_file *wanted)
+{
+    char *found = NULL;
+    size_t size;
+    ssize_t got;
+    int file = find(wanted, &size, &found);
+    if (file < 0)
         return;
-    }
-    if (read_whole(source, source->path))
-        return;
-    for (const char *end = strchr(source->path, '/'); end; end = strchr(end + 1, '/'))
-        if (end[1] && find_near(source, end + 1))
-            return;
+    source->text = mem_alloc(size + 1);
+    while (source->size < size && (got = read(file, source->text + source->size, size - source->size)) > 0)
+        source->size += (size_t)got;
+    close(file);
+    free(found);
 }
 
 static const struct source *source_of(struct sources *sources, const struct source_file *wanted)
 {
     const char *module = wanted->module ? wanted->module : "", *directory = wanted->directory ? wanted->directory : "";
+    if (!wanted->path || !*wanted->path)
+        return NULL;
     array_each (&sources->files, struct source, file)
         if (strcmp(file->path, wanted->path) == 0 && strcmp(file->module, module) == 0 &&
             strcmp(file->directory, directory) == 0)
-            return file;
+            return file->text ? file : NULL;
     if (sources->files.count >= FILES_MAX)
         return NULL;
     struct source source = {
         .path = mem_strdup(wanted->path), .directory = mem_strdup(directory), .module = mem_strdup(module)};
-    find(&source);
+    read_whole(&source, wanted);
     array_push(&sources->files, source);
-    return &sources->files.items[sources->files.count - 1];
+    return source.text ? &sources->files.items[sources->files.count - 1] : NULL;
 }
 
 static enum source_form form_of(const char *file)
@@ -124,10 +149,9 @@ static enum source_form form_of(const char *file)
     return dot && (dot[1] == 'f' || dot[1] == 'F') ? SOURCE_FREE : SOURCE_C;
 }
 
-const char *sources_text(struct sources *sources, const char *file, const char *module, size_t *size)
+const char *sources_text(struct sources *sources, const struct source_file *file, size_t *size)
 {
-    struct source_file wanted = {.path = file, .module = module};
-    const struct source *source = file && *file ? source_of(sources, &wanted) : NULL;
+    const struct source *source = source_of(sources, file);
     *size = source ? source->size : 0;
     return source ? source->text : NULL;
 }
@@ -135,12 +159,10 @@ const char *sources_text(struct sources *sources, const char *file, const char *
 bool sources_name(struct sources *sources, const struct source_file *file, const struct source_place *place,
                   char name[SOURCE_NAME_MAX])
 {
-    if (!file->path || !*file->path || !place->line)
+    const struct source *source = place->line ? source_of(sources, file) : NULL;
+    if (!source)
         return false;
-    const struct source *source = source_of(sources, file);
     const char *dot = strrchr(file->path, '.');
-    if (!source || !source->text)
-        return false;
     /* Rust and Go declare what they allocate with a call of anything. */
     if (dot && (strcmp(dot, ".rs") == 0 || strcmp(dot, ".go") == 0) &&
         source_script_name(source->text, source->size, place->line, name))
@@ -151,8 +173,7 @@ bool sources_name(struct sources *sources, const struct source_file *file, const
 size_t sources_names(struct sources *sources, const struct source_file *file, uint32_t line,
                      char names[][SOURCE_NAME_MAX], size_t most)
 {
-    const struct source *source = file->path && *file->path ? source_of(sources, file) : NULL;
-    return source && source->text && form_of(file->path) == SOURCE_C
-               ? source_text_names(source->text, source->size, line, names, most)
-               : 0;
+    const struct source *source = source_of(sources, file);
+    return source && form_of(file->path) == SOURCE_C ? source_text_names(source->text, source->size, line, names, most)
+                                                     : 0;
 }

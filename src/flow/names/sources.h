@@ -14,9 +14,17 @@ struct sources;
 struct sources *sources_new(void);
 void sources_free(struct sources *sources);
 
-/* The text of a file (as the compiler wrote its name; a relative one is looked for beside `module`, and here), or NULL when it
- * is not at hand. Lives as long as `sources`. */
-const char *sources_text(struct sources *sources, const char *file, const char *module, size_t *size);
+/* As the compiler wrote it. A relative path is looked for where the compiler ran, beside the binary, and here. */
+struct source_file {
+    const char *path, *directory; /* directory: NULL when not known */
+    const char *module;           /* the binary */
+};
+
+/* Its text, or NULL when it is not at hand. Lives as long as `sources`. */
+const char *sources_text(struct sources *sources, const struct source_file *file, size_t *size);
+
+/* Where it is, or NULL; the caller frees it. */
+char *sources_path(const struct source_file *file);
 
 /* A call that allocates. Several on one line are distinguished by their columns; where those are not known, or all the same, as
  * of Fortran's allocate, by their order. */
@@ -25,12 +33,6 @@ struct source_place {
     bool filled;           /* what a call fills through its first argument is asked for, not what its value goes to */
     bool library;          /* the call is of a library's function: what it allocates is not one of its arguments */
     uint32_t twin, twins;  /* which of those on the line, from 0 in order of their first use; how many there are */
-};
-
-/* As the compiler wrote it. A relative path is looked for where the compiler ran, beside the binary, and here. */
-struct source_file {
-    const char *path, *directory; /* directory: NULL when not known */
-    const char *module;           /* the binary */
 };
 
 /* The name that the file gives there. False when the file is not at hand, the line gives none, or it gives several that nothing distinguishes. */

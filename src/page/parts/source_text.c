@@ -8,7 +8,12 @@
 
 enum { HOTTEST = 300, AROUND = 10, MOST_BYTES = 512 << 10, LONGEST_LINE = 500 };
 
-ORDER_BY(by_place, struct flow_function *, strcmp((*a)->file, (*b)->file) ?: ORDER((*a)->line, (*b)->line))
+static int by_file(const struct flow_function *a, const struct flow_function *b)
+{
+    return strcmp(a->file, b->file) ?: strcmp(a->directory, b->directory);
+}
+
+ORDER_BY(by_place, struct flow_function *, by_file(*a, *b) ?: ORDER((*a)->line, (*b)->line))
 
 struct place { /* how far a file is read */
     const char *at, *end;
@@ -55,15 +60,15 @@ void sources_put(const struct parts *parts, struct json *json)
     json_array(json, "sources");
     for (size_t i = 0, end; i < count && bytes < MOST_BYTES; i = end) {
         uint32_t first = lines[i]->line > AROUND ? lines[i]->line - AROUND : 1, last = lines[i]->line + AROUND;
-        bool same = i > 0 && strcmp(lines[i]->file, lines[i - 1]->file) == 0;
+        bool same = i > 0 && by_file(lines[i], lines[i - 1]) == 0;
         if (!same) {
             size_t size;
-            place.at = sources_text(sources, lines[i]->file, process ? process->exe : "", &size);
+            struct source_file file = {lines[i]->file, lines[i]->directory, process ? process->exe : ""};
+            place.at = sources_text(sources, &file, &size);
             place.end = place.at ? place.at + size : NULL;
             place.number = 1;
         }
-        for (end = i + 1;
-             end < count && lines[end]->line <= last + AROUND + 1 && strcmp(lines[end]->file, lines[i]->file) == 0;
+        for (end = i + 1; end < count && lines[end]->line <= last + AROUND + 1 && by_file(lines[end], lines[i]) == 0;
              end++)
             last = lines[end]->line + AROUND;
         if (place.at)

@@ -61,11 +61,14 @@ static void put_driver(struct json *json)
     json_end(json);
 }
 
-static const char *module_of(const struct check_shown *shown, const struct finding *finding)
+static struct source_file file_of(const struct check_shown *shown, const struct finding *finding)
 {
-    const struct flow_process *process =
-        finding->subject ? flow_process(shown->findings->facts->flow, finding->subject->process) : NULL;
-    return process ? process->exe : "";
+    const struct flow *flow = shown->findings->facts->flow;
+    const struct facts_subject *subject = finding->subject;
+    const struct flow_process *process = subject ? flow_process(flow, subject->process) : NULL;
+    bool has_site = subject && subject->site != FLOW_NONE;
+    return (struct source_file){finding->file, has_site ? flow_site(flow, subject->site)->directory : "",
+                                process ? process->exe : ""};
 }
 
 static bool placed(const struct finding *finding)
@@ -77,7 +80,8 @@ static void put_location(struct json *json, const struct check_shown *shown, con
 {
     json_array(json, "locations");
     if (finding && placed(finding)) {
-        char *uri = check_source_uri(finding->file, module_of(shown, finding), shown->root);
+        struct source_file file = file_of(shown, finding);
+        char *uri = check_source_uri(&file, shown->root);
         json_object(json, NULL);
         json_object(json, "physicalLocation");
         json_object(json, "artifactLocation");

@@ -3,7 +3,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 /* "a/./b/../c" -> "a/c", in place. Of a relative path the steps up in front go too. */
 static void shorten(char *path)
@@ -44,34 +43,12 @@ static char *encoded(const char *scheme, const char *path)
     return text;
 }
 
-static char *whole(const char *folder, const char *file)
+char *check_source_uri(const struct source_file *file, const char *root)
 {
-    char *path = mem_format("%s/%s", folder, file), *real = realpath(path, NULL);
-    struct stat status;
-    free(path);
-    if (real && stat(real, &status) == 0 && S_ISREG(status.st_mode))
-        return real;
-    free(real);
-    return NULL;
-}
-
-/* As flow/names/sources.c looks for it. NULL when it is not there. */
-static char *find(const char *file, const char *module)
-{
-    char *folder = mem_strdup(module), *found = NULL;
-    for (char *slash; !found && (slash = strrchr(folder, '/'));) {
-        *slash = '\0';
-        found = whole(folder, file);
-    }
-    free(folder);
-    return found ? found : whole(".", file);
-}
-
-char *check_source_uri(const char *file, const char *module, const char *root)
-{
-    char *path = file[0] == '/' ? realpath(file, NULL) : find(file, module);
+    char *found = sources_path(file), *path = found ? realpath(found, NULL) : NULL;
+    free(found);
     if (!path) {
-        path = mem_strdup(file);
+        path = mem_strdup(file->path);
         shorten(path);
     }
     size_t length = strlen(root);

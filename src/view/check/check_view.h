@@ -3,6 +3,7 @@
 #pragma once
 
 #include "compare/check.h"
+#include "flow/names/sources.h"
 #include "view/view.h"
 
 struct check_shown {
@@ -21,7 +22,6 @@ int check_sarif(const struct check_shown *shown, FILE *out, struct error *err);
 /* "far-initialised on plate(demo.c:30): each thread uses ... ". The caller frees it. */
 char *check_finding_text(const struct check_finding *finding);
 
-/* check_source.c: a source file as the compiler wrote it, as a URI: relative to `root` where it is below it, as one of
- * file:// where it is elsewhere. A relative name is looked for beside `module` and in the folders above it, then from
- * here; one that is not found stays as it is, without the steps up in front. The caller frees it. */
-char *check_source_uri(const char *file, const char *module, const char *root);
+/* check_source.c: a source file, as a URI: relative to `root` where it is below it, as one of file:// where it is elsewhere. The name of
+ * one that is not at hand stays as it is, without the steps up in front. The caller frees it. */
+char *check_source_uri(const struct source_file *file, const char *root);

@@ -27,7 +27,12 @@ static bool is_wanted(const struct row *row, const char *wanted)
                          ends_with(row->name, bare, "::", wanted));
 }
 
-ORDER_BY(by_place, struct row, strcmp(a->file, b->file) ?: ORDER(a->line, b->line))
+static int by_file(const struct row *a, const struct row *b)
+{
+    return strcmp(a->file, b->file) ?: strcmp(a->directory, b->directory);
+}
+
+ORDER_BY(by_place, struct row, by_file(a, b) ?: ORDER(a->line, b->line))
 
 /* The line that begins at `*at`, with blanks for tabs. */
 static char *next_line(const char **at, const char *end)
@@ -69,7 +74,8 @@ static void fill(struct annotated *annotated, struct row *lines, size_t count, s
 {
     size_t size;
     const struct flow_process *process = flow_process(annotated->rows.flow, 0);
-    const char *at = sources_text(sources, annotated->file, process ? process->exe : "", &size), *end = at + size;
+    struct source_file file = {annotated->file, lines->directory, process ? process->exe : ""};
+    const char *at = sources_text(sources, &file, &size), *end = at + size;
     annotated->found = at != NULL;
     size_t next = 0;
     uint32_t number = 1, shown = 0; /* shown: up to this line */
@@ -146,7 +152,7 @@ static bool is_near(const struct rows *lines, size_t wanted, const struct row *r
     for (size_t i = 0; row->line && i < wanted; i++) {
         const struct row *other = &lines->items.items[i];
         uint32_t apart = row->line > other->line ? row->line - other->line : other->line - row->line;
-        if (apart <= CONTEXT && strcmp(row->file, other->file) == 0)
+        if (apart <= CONTEXT && by_file(row, other) == 0)
             return true;
     }
     return false;
@@ -197,7 +203,7 @@ int view_annotate(const struct flow *flow, const char *name, const struct view_o
     struct sources *sources = sources_new();
     struct row *rows = lines.items.items;
     for (size_t i = 0, end; failed == 0 && i < count; i = end) {
-        for (end = i + 1; end < count && strcmp(rows[end].file, rows[i].file) == 0;)
+        for (end = i + 1; end < count && by_file(&rows[end], &rows[i]) == 0;)
             end++;
         annotate_file(&lines, rows + i, end - i, sources, options, out, json);
         if (!json && end < count)

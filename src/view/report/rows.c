@@ -224,6 +224,7 @@ static struct row code_row(const struct flow_function *function)
                         .kind = OBJECT_KINDS,
                         .name = function->function,
                         .file = function->file,
+                        .directory = function->directory,
                         .line = function->line,
                         .module = function->module,
                         .via = "",

@@ -25,6 +25,7 @@ struct
     uint32_t site;
     uint8_t kind;
     const char *name, *label, *file, *module, *via; /* label: of the site, or NULL */
+    const char *directory;                          /* of lines and functions: where the file's compiler ran */
     const char *variable;                           /* what the source calls it, or "" */
     const char *type;                               /* that the variable is declared with, or "" */
     const char *blocks_of; /* [heap], [arena]: the sites of the blocks next to its samples; or NULL */
