@@ -133,6 +133,8 @@ void flow_free(struct flow *flow)
 {
     if (!flow)
         return;
+    if (flow->kept.free)
+        flow->kept.free(flow->kept.item);
     live_objects_free(flow);
     array_each (&flow->processes, struct process *, process)
         live_process_free(*process);

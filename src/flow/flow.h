@@ -168,6 +168,13 @@ struct flow *flow_build(struct trace_reader *reader, struct symbols *symbols, co
                         struct error *err);
 void flow_free(struct flow *flow);
 
+/* What an analysis makes of the whole flow and is asked for again (reuse_of): freed with it. */
+struct flow_kept {
+    void *item;
+    void (*free)(void *item); /* NULL: not made yet */
+};
+struct flow_kept *flow_kept(const struct flow *flow);
+
 /* The same flow for another thread, while `flow` is used too: for passes over accesses, and rows of processes, threads,
  * objects and sites. Not for names of chains and functions, which are found when they are asked for. */
 struct flow *flow_share(const struct flow *flow);

@@ -98,6 +98,11 @@ size_t flow_barrier_waits(const struct flow *flow, const struct flow_barrier_wai
     return flow->barrier_waits.count;
 }
 
+struct flow_kept *flow_kept(const struct flow *flow)
+{
+    return (struct flow_kept *)&flow->kept; /* a cache */
+}
+
 size_t flow_reuses(const struct flow *flow, const struct flow_reuse **rows)
 {
     *rows = flow->reuses.items;

@@ -8,6 +8,7 @@ struct flow *flow_share(const struct flow *flow)
     shared->reader = flow->reader ? trace_reader_share(flow->reader) : NULL;
     live_rows_new(shared);
     shared->functions = shared->lines = (struct code_rows){0};
+    shared->kept = (struct flow_kept){0};
     shared->missing_made = false;
     shared->missing.items = NULL;
     shared->missing.count = shared->missing.capacity = 0;
@@ -20,6 +21,8 @@ void flow_share_free(struct flow *shared)
 {
     if (!shared)
         return;
+    if (shared->kept.free)
+        shared->kept.free(shared->kept.item);
     live_rows_free(shared);
     code_rows_free(&shared->functions);
     code_rows_free(&shared->lines);

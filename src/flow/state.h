@@ -310,6 +310,7 @@ struct flow {
     array_of(struct flow_group) groups;
     array_of(struct flow_site) sites;
     struct code_rows functions, lines;
+    struct flow_kept kept;
     array_of(struct flow_missing) missing;
     bool missing_made;
     uint32_t *oef, *oef_first; /* ordinals by object, in order of time */

@@ -412,7 +412,7 @@ static void checked_by_loads(void **state)
     timed(&run, TWICE / WORD * 5 / 4, IN_L3, 3);
     timed(&run, TWICE / WORD * 5 / 4, IN_L2, 2);
     feeding_build(&run.feeding);
-    struct reuse *reuse = reuse_make(run.feeding.flow);
+    const struct reuse *reuse = reuse_of(run.feeding.flow);
     struct calibration *calibration =
         calibration_from_text("1 nodes=1 L1:32768:1:0 L2:1048576:4:3 L3:8388608:30:25 0>0:105:100", &err);
     struct reuse_check check = reuse_check(reuse, calibration);
@@ -428,7 +428,6 @@ static void checked_by_loads(void **state)
          reuse_cpu_seconds(reuse) * 1e18 * PER_ACCESS);
     reuse_answer_free(&answer);
     calibration_free(calibration);
-    reuse_free(reuse);
     feeding_free(&run.feeding);
 }
 

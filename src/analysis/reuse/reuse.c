@@ -350,7 +350,17 @@ static double known_lines(const struct reuse *reuse)
     return footprint(&reuse->all[GROUPS], longest[LONGEST - 1]);
 }
 
-struct reuse *reuse_make(const struct flow *flow)
+static void reuse_free(void *made)
+{
+    struct reuse *reuse = made;
+    if (!reuse)
+        return;
+    array_free(&reuse->bursts);
+    array_free(&reuse->rows);
+    free(reuse);
+}
+
+static struct reuse *reuse_make(const struct flow *flow)
 {
     struct reuse *reuse = mem_zalloc(sizeof *reuse);
     reuse->flow = flow;
@@ -378,13 +388,12 @@ struct reuse *reuse_make(const struct flow *flow)
     return reuse;
 }
 
-void reuse_free(struct reuse *reuse)
+const struct reuse *reuse_of(const struct flow *flow)
 {
-    if (!reuse)
-        return;
-    array_free(&reuse->bursts);
-    array_free(&reuse->rows);
-    free(reuse);
+    struct flow_kept *kept = flow_kept(flow);
+    if (!kept->free)
+        *kept = (struct flow_kept){reuse_make(flow), reuse_free};
+    return kept->item;
 }
 
 uint32_t reuse_burst_count(const struct reuse *reuse)

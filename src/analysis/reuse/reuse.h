@@ -7,9 +7,8 @@
 struct calibration;
 struct reuse;
 
-/* NULL when the recording has no long bursts. */
-struct reuse *reuse_make(const struct flow *flow);
-void reuse_free(struct reuse *reuse);
+/* Made once; the flow keeps it. NULL when the recording has no long bursts. */
+const struct reuse *reuse_of(const struct flow *flow);
 
 struct reuse_bytes {
     double read, written;             /* bytes per second of the recording */

@@ -352,7 +352,7 @@ static void take_threads(struct summing *summing, double cpu_s)
 struct traffic *traffic_make(const struct flow *flow, double cache)
 {
     struct traffic *traffic = traffic_new(flow);
-    struct reuse *reuse = reuse_make(flow);
+    const struct reuse *reuse = reuse_of(flow);
     traffic->recorded = traffic_is_recorded(flow);
     traffic->too_few = traffic->recorded && !reuse; /* all ended before they showed anything */
     if (!reuse)
@@ -385,7 +385,6 @@ struct traffic *traffic_make(const struct flow *flow, double cache)
     traffic_finish(traffic);
     free(summing.threads);
     reuse_answer_free(&answer);
-    reuse_free(reuse);
     return traffic;
 }
 

@@ -17,14 +17,14 @@ static const struct {
 } sizes[SIZES] = {{1, "1 MiB"}, {2, "2 MiB"}, {8, "8 MiB"}, {32, "32 MiB"}, {128, "128 MiB"}};
 
 struct reuse_sizes {
-    struct reuse *reuse;
+    const struct reuse *reuse;
     const struct calibration *calibration;
     struct reuse_answer of[SIZES];
 };
 
 struct reuse_sizes *reuse_sizes_new(const struct flow *flow)
 {
-    struct reuse *reuse = reuse_make(flow);
+    const struct reuse *reuse = reuse_of(flow);
     if (!reuse)
         return NULL;
     struct reuse_sizes *answers = mem_zalloc(sizeof *answers);
@@ -41,7 +41,6 @@ void reuse_sizes_free(struct reuse_sizes *answers)
         return;
     for (unsigned i = 0; i < SIZES; i++)
         reuse_answer_free(&answers->of[i]);
-    reuse_free(answers->reuse);
     free(answers);
 }
 
