@@ -68,7 +68,7 @@ static void find_types(struct pass *pass)
         row->count++;
         row->bytes += object.size;
         use->objects++;
-        use->many += object.size >= 2 * type->size;
+        use->many += object.size / 2 >= type->size;
         use->aligned += (object.addr + base) % CACHE_LINE == 0 && type->size % CACHE_LINE == 0;
     }
 }
