@@ -20,7 +20,7 @@ import sys
 import tempfile
 import traceback
 
-SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
 BUILD = os.environ.get("NUMALENS_BUILD", os.path.join(SOURCE, "build"))
 NUMALENS = os.path.join(BUILD, "src", "cli", "numalens")
 # Far above what any of these runs takes; reaching it is a failure, never a measure.
@@ -28,15 +28,11 @@ PATIENCE = 600
 # How much longer than usual an example may run for the bursts that a check asks for. A recording that has none at all by then
 # has none for another reason.
 LONGEST = 64
-# Meson's own variables and preloads of the caller would change what programs do.
-ENVIRONMENT = {k: v for k, v in os.environ.items()
-               if k not in ("MALLOC_PERTURB_", "LD_PRELOAD") and not k.startswith(("ASAN_", "UBSAN_", "NUMALENS_"))}
-ENVIRONMENT["LC_ALL"] = "C.UTF-8"
+sys.path.insert(0, os.path.join(SOURCE, "tests"))
+import surroundings  # noqa: E402
 
-# Programs inherit what nohup and a shell's '&' ignore, and checks send these.
-for _number in signal.SIGHUP, signal.SIGINT, signal.SIGQUIT:
-    if signal.getsignal(_number) == signal.SIG_IGN:
-        signal.signal(_number, signal.SIG_DFL)
+surroundings.settle()
+ENVIRONMENT = surroundings.environment()  # of all programs
 
 _checks = []
 
@@ -59,6 +55,8 @@ def note(text):
 
 def main():
     """Runs the checks (those whose title contains an argument, when there are arguments) and ends the process."""
+    os.environ.clear()
+    os.environ.update(ENVIRONMENT)  # of what a check starts and reads by itself, too
     wanted = [c for c in _checks if not sys.argv[1:] or any(word in c[0] for word in sys.argv[1:])]
     print("1..%d" % len(wanted), flush=True)
     failed = 0
