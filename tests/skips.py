@@ -241,10 +241,28 @@ def no_recordings():
     return not os.path.isdir(os.path.abspath(__file__ + "/../../../shared/data/perf"))
 
 
+def limits_of_new_group(top):
+    """The files that limit the memory of a control group there."""
+    group = os.path.join(top, "numalens-skip-%d" % os.getpid())
+    try:
+        os.mkdir(group)
+    except OSError:
+        return []
+    try:
+        return [name for name in ("memory.max", "memory.limit_in_bytes") if os.access(os.path.join(group, name), os.W_OK)]
+    finally:
+        os.rmdir(group)
+
+
 def no_memory_group():
     """a user, or a machine, that can make no control group of memory"""
-    return os.geteuid() != 0 or not glob.glob("/sys/fs/cgroup/memory/memory.limit_in_bytes") and \
-        "memory" not in text_of("/sys/fs/cgroup/cgroup.subtree_control").split()
+    limits = [path for top in ("/sys/fs/cgroup", "/sys/fs/cgroup/memory") for path in limits_of_new_group(top)]
+    return os.geteuid() != 0 or not limits
+
+
+def no_balancing():
+    """a kernel without NUMA balancing (CONFIG_NUMA_BALANCING)"""
+    return not os.path.exists("/proc/sys/kernel/numa_balancing")
 
 
 def no_group():
@@ -297,12 +315,14 @@ ALLOWED = [
     ("matrix: *", "none of the programs can be run so here", no_namespaces),
     ("matrix: outside: *", "none of the programs can be run so here", is_not_x86_64),
     ("matrix: top beside: *", "none of the programs can be run so here", is_not_x86_64),
+    ("*: *", "sampling from outside is for x86-64 processors so far", is_not_x86_64),
     ("model: *", "node * has no CPUs*", has_node_without_cpus),
     ("honest: a command line *", "the system allows no such command line*", has_small_stack),
     ("confined: *", "*not allowed here", no_namespaces),
     ("confined: a time namespace*", "time namespaces are not allowed here", no_time_namespaces),
     ("crash: a full disk*", "a disk of one's own cannot be mounted here", no_namespaces),
     ("compare: *", "no file of the kernel's can be replaced in a namespace here", no_namespaces),
+    ("compare: placements: NUMA balancing *", "this kernel does not balance", no_balancing),
     ("honest: without /proc*", "nothing can be mounted over /proc here", no_namespaces),
     ("honest: *", "strace cannot trace here*", no_ptrace),
     ("left_alone: *", "nothing can be mounted over /proc here", no_namespaces),

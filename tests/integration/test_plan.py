@@ -125,8 +125,9 @@ int main(int count, char **words) {
 
 # More than half of the address space that it may have, beside a block that is placed.
 GREEDY = """#include <stdlib.h>
+#include <sys/mman.h>
 __attribute__((noinline)) char *placed(void) { char *block = malloc(100); __asm__ volatile("" : "+r"(block)); return block; }
-int main(void) { return !placed() || !malloc((size_t)3 << 30); }
+int main(void) { return !placed() || mmap(NULL, (size_t)3 << 30, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == MAP_FAILED; }
 """
 
 
@@ -476,7 +477,7 @@ def optimized(folder, *words, status=0):
 
 
 # It does what it does by where it runs, and prints what that is worth: no clock decides.
-WORTH = "case $(sed -n 's/^Cpus_allowed_list:.//p' /proc/self/status) in 0) echo worth %d;; *) echo worth %d;; esac"
+WORTH = "case $(sed -n 's/^Cpus_allowed_list:.//p' /proc/self/status) in CPU) echo worth %d;; *) echo worth %d;; esac".replace("CPU", str(nlens.CPU))
 
 
 @check("optimize: keeps a plan that helps, neither one that harms nor one that does nothing")
@@ -484,7 +485,7 @@ def _():
     if len(os.sched_getaffinity(0)) < 2:
         raise nlens.Skip("one CPU only: a plan cannot change where a thread runs")
     with nlens.Folder() as folder:
-        plan = written(folder, "numalens plan 1\nthread * @ cpus 0\n")
+        plan = written(folder, "numalens plan 1\nthread * @ cpus %d\n" % nlens.CPU)
         for with_plan, without, kept in ((200, 100, "plan"), (100, 200, "default"), (100, 100, "default")):
             answer, ended = optimized(folder, "--runs", "5", "--metric", "worth ([0-9]+)", "--plan", plan, "--", "sh", "-c", WORTH % (with_plan, without))
             assert answer["kept"] == kept, (answer, ended)
@@ -501,7 +502,7 @@ def _():
 
 
 # Worth four times as much in every other run with the plan.
-UNSTEADY = "case $(sed -n 's/^Cpus_allowed_list:.//p' /proc/self/status) in 0) echo >>count; echo worth $((100 + $(wc -l <count) % 2 * 300));; *) echo worth 100;; esac"
+UNSTEADY = "case $(sed -n 's/^Cpus_allowed_list:.//p' /proc/self/status) in CPU) echo >>count; echo worth $((100 + $(wc -l <count) % 2 * 300));; *) echo worth 100;; esac".replace("CPU", str(nlens.CPU))
 
 
 @check("optimize: a gain that its runs cannot make sure is not kept, and its interval is reported")
@@ -509,7 +510,7 @@ def _():
     if len(os.sched_getaffinity(0)) < 2:
         raise nlens.Skip("one CPU only: a plan cannot change where a thread runs")
     with nlens.Folder() as folder:
-        plan = written(folder, "numalens plan 1\nthread * @ cpus 0\n")
+        plan = written(folder, "numalens plan 1\nthread * @ cpus %d\n" % nlens.CPU)
         ended = numalens("optimize", "--runs", "4", "--metric", "worth ([0-9]+)", "--plan", plan, "-o", os.path.join(folder, "kept"), "--", "sh", "-c",
                          "cd %s; %s" % (folder, UNSTEADY))
         assert ended.out == "The default placement is best.\n" and "plan was 2.00 times as fast" in ended.err and "--runs 16" in ended.err, ended

@@ -98,6 +98,7 @@ def pair(name, command, way):
         os.chmod(folder, 0o777)
         trace = os.path.join(folder, "x.data")
         target = "disk/x.data" if way.disk else trace
+        own = nlens.copied(os.path.join(top, "numalens")) if way.root else nlens.NUMALENS
         try:
             plain = run(name, way, command, plain_folder, port=all_programs.free_port())
         except AssertionError:
@@ -109,14 +110,14 @@ def pair(name, command, way):
         # What the program prints must not depend on the folder: both runs are in one of the same name.
         if way.disk:
             keep = "\"$0\" \"$@\"; status=$?; cp %s/disk/x.data %s 2> /dev/null; exit $status" % (plain_folder, trace)
-            numalens = ["sh", "-c", keep, nlens.NUMALENS, *way.command, *OPTIONS, "-o", target, "--"]
+            numalens = ["sh", "-c", keep, own, *way.command, *OPTIONS, "-o", target, "--"]
         else:
-            numalens = [nlens.NUMALENS, *way.command, *OPTIONS, "-o", target, "--"]
+            numalens = [own, *way.command, *OPTIONS, "-o", target, "--"]
         if way.whole:
             plan = os.path.join(folder, "it.plan")
             with open(plan, "w") as stream:
                 stream.write(PLAN)
-            numalens = [word.format(numalens=nlens.NUMALENS, plan=plan, result=trace) for word in way.whole]
+            numalens = [word.format(numalens=own, plan=plan, result=trace) for word in way.whole]
         try:
             ended = run(name, way, command, plain_folder, numalens, port=all_programs.free_port())
         except AssertionError:

@@ -35,18 +35,21 @@ class Way:
     stands before the program, with {numalens}, {plan} and {result}; `judge` then says of the text of the last what became of it."""
 
     def __init__(self, outer=(), inner=(), prepare=None, needs=(), root=False, silent=False, disk=None, command=("record",),
-                 whole=(), judge=None, hides=False):
+                 whole=(), judge=None, hides=False, outside=False):
         self.outer, self.inner, self.prepare, self.needs, self.root = list(outer), list(inner), prepare, needs, root
         self.silent = silent  # the streams are closed: only the status can be compared
         self.disk = disk      # where the recording goes instead
         self.command = list(command)
         self.whole, self.judge = list(whole), judge
         self.hides = hides    # what the program prints
+        self.outside = outside  # samples from there
 
     def missing(self):
         for name in self.needs:
             if not shutil.which(name):
                 return "%s is not installed" % name
+        if self.outside and not nlens.HAS_OUTSIDE:
+            return "sampling from outside is for x86-64 processors so far"
         return "only root can do that" if self.root and os.geteuid() != 0 else None
 
 
@@ -97,8 +100,8 @@ def make():
         "no samples": Way(command=["record", "--source", "none"]),
         "faults": Way(command=["record", "--source", "faults"]),
         "timers": Way(command=["record", "--tick", "timer"]),
-        "outside": Way(command=["record", "--source", "outside"]),
-        "top beside": Way(whole=[*BESIDE, "top", "--batch", "--json", "-d", "0.2", "-p", "{result}", "--"], judge=shown),
+        "outside": Way(command=["record", "--source", "outside"], outside=True),
+        "top beside": Way(whole=[*BESIDE, "top", "--batch", "--json", "-d", "0.2", "-p", "{result}", "--"], judge=shown, outside=True),
         "apply": Way(whole=["{numalens}", "apply", "--quiet", "--json", "{result}", "{plan}", "--"], judge=applied),
         "optimize": Way(whole=["{numalens}", "optimize", "--quiet", "--runs", "4", "--plan", "{plan}", "-o", "{result}.plan",
                                "--json={result}", "--"], judge=optimized, hides=True),
