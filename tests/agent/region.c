@@ -17,7 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { GIVE_UP_SECONDS = 60 };
+enum { GIVE_UP_SECONDS = 600 };
 
 static void check(bool good, const char *what)
 {

@@ -105,6 +105,7 @@ int main(int count, char **words)
     pthread_sigmask(SIG_BLOCK, &set, NULL);
     sigaction(SIGUSR1, &action, NULL);
     shared = mmap(NULL, SHARED_PAGES * 4096ul, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    madvise(shared, SHARED_PAGES * 4096ul, MADV_NOHUGEPAGE); /* where shared memory has huge pages */
     shared[0] = 1;
     pthread_barrier_init(&ready, NULL, WAITS + 1);
     pthread_create(&target, NULL, work_with_signals, NULL);

@@ -31,7 +31,8 @@ def texts(trace):
 
 
 def secrets(folder):
-    return [ARGUMENT, FOLDER, PROGRAM, platform.node().encode(), os.path.basename(folder).encode(), b"worker 1"]
+    host = b'"host": "%s"' % platform.node().encode()  # a name as short as vm may be a part of any other word
+    return [ARGUMENT, FOLDER, PROGRAM, host, os.path.basename(folder).encode(), b"worker 1"]
 
 
 def check_redacted(trace, folder):
