@@ -299,7 +299,7 @@ static void less_work(void **state)
 {
     (void)state;
     struct small *small = mem_zalloc(sizeof *small);
-    struct aggregate_input input = large(small, 256, 128, 3);
+    struct aggregate_input input = large(small, 128, 64, 3);
     struct error err = {0};
     struct aggregation *exact = aggregate(&input, &(struct aggregate_options){.work = 4000000000u}, &err);
     assert_true(exact->exact && exact->group == 1 && exact->least_leaves == 1);
