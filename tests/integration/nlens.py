@@ -62,6 +62,12 @@ def note(text):
         print("# " + line, flush=True)
 
 
+def cpu_time():
+    """Seconds of this process and of those that it has waited for."""
+    spent = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(usage.ru_utime + usage.ru_stime for usage in spent)
+
+
 def main():
     """Runs the checks (those whose title contains an argument, when there are arguments) and ends the process."""
     os.environ.clear()
@@ -70,6 +76,7 @@ def main():
     print("1..%d" % len(wanted), flush=True)
     failed = 0
     for number, (title, function) in enumerate(wanted, 1):
+        before = cpu_time()
         try:
             function()
             print("ok %d - %s" % (number, title), flush=True)
@@ -83,8 +90,8 @@ def main():
                 note("".join(traceback.format_tb(error.__traceback__)[-2:]))
             else:
                 note("".join(traceback.format_exception(error)))
-    spent = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-    note("CPU time: %.1f s" % sum(usage.ru_utime + usage.ru_stime for usage in spent))
+        note("%.1f s of CPU time" % (cpu_time() - before))
+    note("CPU time: %.1f s" % cpu_time())
     sys.exit(1 if failed else 0)
 
 
@@ -215,6 +222,7 @@ def record(folder, program, options=(), name="numalens.data", bursts=0, longer=1
         if found >= bursts and long_bursts and report(trace)["session"].get("traffic") != "no":
             found, needed = report(trace, "traffic")["long_bursts"], long_bursts
         if found >= needed:
+            note("%d bursts of %d, with %g times the usual work" % (found, needed, longer))
             return ended
         reported = report(trace) if longer >= LONGEST else None
         assert longer < LONGEST, ("%d bursts in %.1f s with %g times the usual work, %d are needed to judge by; skipped ticks and "
