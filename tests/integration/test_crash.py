@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
 """Whatever ends, what was recorded stays: the file opens, holds every whole block, and says what is missing. And the
-program does not notice that its recorder has ended."""
+program does not notice that its recorder has ended. test_kills.py kills at random moments."""
 import os
-import random
 import resource
 import signal
 import subprocess
@@ -85,46 +84,6 @@ def target_of(process):
         children = stream.read().split()
     assert len(children) == 1, children
     return int(children[0])
-
-
-def any_moment(chance):
-    """Not to wait for anything: so that blocks are cut in different places."""
-    time.sleep(chance.random() * 0.06)
-
-
-def killed(seed, kill):
-    """Four recordings that `kill` ends, each at another moment: (process, trace)."""
-    chance = random.Random(seed)
-    with Folder() as folder:
-        for _ in range(4):
-            process, trace = start(folder)
-            any_moment(chance)
-            kill(process)
-            yield process, trace
-
-
-@check("kill -9 of the target: the file is whole, the status says so")
-def target():
-    for process, trace in killed(1, lambda process: os.kill(target_of(process), signal.SIGKILL)):
-        _, err = process.communicate(timeout=PATIENCE)
-        assert process.returncode in (-9, 137), "%s %s" % (process.returncode, err)
-        keys, counts, damage = dump(trace)
-        assert damage is None, damage
-        assert keys["ending.exit_status"] == "137", keys
-        assert counts[ALLOC] > 100, counts
-        opens(trace)
-
-
-@check("kill -9 of the recorder: the target goes on to its end, the file opens and says that its end is missing")
-def recorder():
-    for process, trace in killed(2, lambda process: os.kill(process.pid, signal.SIGKILL)):
-        process.wait(timeout=PATIENCE)
-        out, err = process.communicate(b"a line\n", timeout=PATIENCE)
-        assert out == b"ended after a line\n", "%s %s" % (out, err)
-        assert err == b"", err
-        keys, _, damage = dump(trace)
-        assert damage and "ending.exit_status" not in keys, damage
-        opens(trace)
 
 
 # Grows by so many MiB when a line comes in, and goes on allocating until the next.
@@ -224,15 +183,6 @@ def recorder_late():
         _, counts, damage = dump(trace)
         assert damage and counts[ALLOC] >= before, "%d before the kill, %s %s" % (before, counts, damage)
         note(damage)
-
-
-@check("kill -9 of both")
-def both():
-    for process, trace in killed(3, lambda process: os.killpg(process.pid, signal.SIGKILL)):
-        process.communicate(timeout=PATIENCE)
-        _, _, damage = dump(trace)
-        assert damage
-        opens(trace)
 
 
 def check_cut(ended):

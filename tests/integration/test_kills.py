@@ -8,14 +8,15 @@ import nlens
 from kills import interrupt, kill, pause
 from nlens import Folder, check, note
 
-KILLS, PAUSES = 3, 1
+MOMENTS = (0.06, 1, 1)  # seconds at most: the first is before anything or little is written
+PAUSES = 1
 
 
 def at_random_moments(whom):
     def body():
         chance = random.Random(whom)
-        for _ in range(KILLS):
-            delay = chance.random()
+        for most in MOMENTS:
+            delay = most * chance.random()
             with Folder() as folder:
                 result = kill(folder, whom, delay)
                 note("after %.2f s: %d events, %s" % (delay, result["events"], result["damage"]))
