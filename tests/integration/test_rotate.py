@@ -378,7 +378,7 @@ def _():
         os.mkdir(parts)
         demo = [nlens.example("demo"), "--steps=100"]  # enough long bursts for predict
         for options in (["--rotate", "200ms", "-o", "parts/it.data"], ["-o", "plain.data"]):
-            ended = run([NUMALENS, "record", "-q", "-F", "3000", "--budget", "50", "--machine", "generic-2", *options, "--",
+            ended = run([NUMALENS, "record", "-q", "-F", "1000", "--budget", "50", "--machine", "generic-2", *options, "--",
                          *demo], folder=folder)
             assert ended.status == 0, ended
         files = [os.path.join("parts", name) for name in sorted(os.listdir(parts))]
@@ -386,7 +386,8 @@ def _():
         assert run([NUMALENS, "merge", "-q", "-o", "whole.data", "parts"], folder=folder).status == 0
         for command in READERS:
             whole = read_all(command, ["whole.data"], folder)
-            for named in (["parts"], ["parts/"], files, files[::-1]):
+            # One function puts names together, for all of them.
+            for named in (["parts"], files[::-1], *((["parts/"], files) if command == READERS[0] else ())):
                 assert read_all(command, named, folder) == whole, (command, named)
         # A page, and what view serves of the whole trace.
         page = os.path.join(folder, "page.html")
