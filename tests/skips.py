@@ -127,6 +127,12 @@ def has_soft_dirty():
     return not no_soft_dirty()
 
 
+def has_hints():
+    """a kernel whose NUMA balancing can be set, in debugfs"""
+    return works("unshare", "--mount", "sh", "-c",
+                 "mount -t debugfs none /sys/kernel/debug && : >>/sys/kernel/debug/sched/numa_balancing/scan_delay_ms")
+
+
 def no_write_protection():
     """a kernel before Linux 6.7, without asynchronous write protection"""
     return tuple(map(int, re.findall(r"\d+", platform.release())[:2])) < (6, 7)
@@ -336,6 +342,7 @@ ALLOWED = [
     ("faults: without perf*", "it has not", no_write_protection),
     ("hostile_region: an offer*", "userfaultfd cannot be used here", no_faults_offered),
     ("faults: where userfaultfd is refused*", "another mechanism steps in", has_nodes),
+    ("faults: where userfaultfd is refused*", "another mechanism steps in", has_hints),
     ("faults: where userfaultfd is refused*", "another mechanism steps in", has_soft_dirty),
     ("matmul: *", "only first touches can be seen here", no_second_touch),
     ("matmul: *", "soft-dirty bits tell no threads", has_soft_dirty),
