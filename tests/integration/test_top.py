@@ -22,8 +22,8 @@ TWO_NODES = ["--topology", "numa:2 core:1", "--homes", "bind:0"]
 
 @contextlib.contextmanager
 def running(program, threads=1):
-    """An example that works until it is no longer needed; once it has its threads."""
-    process = subprocess.Popen([program], stdout=subprocess.DEVNULL, env={**ENVIRONMENT, "EXAMPLE_LONGER": "100000"})
+    """An example that works until it is no longer needed; once it has its threads. Its command is short, wherever it is: columns fit the screen."""
+    process = subprocess.Popen([os.path.basename(program)], executable=program, stdout=subprocess.DEVNULL, env={**ENVIRONMENT, "EXAMPLE_LONGER": "100000"})
     try:
         while len(os.listdir("/proc/%d/task" % process.pid)) < threads:
             time.sleep(0.01)
@@ -33,9 +33,13 @@ def running(program, threads=1):
         process.wait()
 
 
+def status_of(pid):
+    with open("/proc/%d/status" % pid) as stream:
+        return dict(re.findall(r"^(\w+):\t(\S+)", stream.read(), re.MULTILINE))
+
+
 def assert_unharmed(process):
-    with open("/proc/%d/status" % process.pid) as stream:
-        status = dict(re.findall(r"^(\w+):\t(\S+)", stream.read(), re.MULTILINE))
+    status = status_of(process.pid)
     assert process.poll() is None and status["TracerPid"] == "0" and status["State"] not in ("t", "T"), status
 
 
@@ -119,6 +123,8 @@ def metrics():
                 if os.path.exists(page):
                     with open(page) as stream:
                         versions.add(stream.read())
+            process.terminate()  # killed, it could leave the next page, half written
+            assert process.wait(timeout=PATIENCE) == 0, process.stderr.read()
         assert os.listdir(folder) == ["numalens.prom"], os.listdir(folder)
     for text in versions:
         *lines, end, rest = text.split("\n")
@@ -150,6 +156,8 @@ def chosen():
         os.chmod(program, 0o755)
         with running(program) as idle, running(program) as busy:
             idle.send_signal(signal.SIGSTOP)
+            while status_of(idle.pid)["State"] != "T":
+                time.sleep(0.01)  # it is busier than another that gets no CPU, as long as it has not seen the signal
             while cpu_ns(busy.pid) <= cpu_ns(idle.pid):
                 time.sleep(0.01)  # what decides when neither gets a CPU meanwhile
             ended = run([NUMALENS, "top", "--name", os.path.basename(program), "--batch", "--json", "-n", "1", *OFTEN])
