@@ -191,8 +191,8 @@ def calibrate():
 @check("calibration: caches and memory in order, in each of ten runs, eight of them alike")
 def calibration():
     # How much alike in quiet is a matter of bench/latency: others' work in a shared cache lasts for seconds.
-    runs = [calibrate() for _ in range(10)]
-    if not all(run["distinguishes"] for run in runs):
+    runs = [run for run in (calibrate() for _ in range(10)) if run["distinguishes"]]
+    if not runs:
         raise nlens.Skip("caches and memory cannot be distinguished on this machine")
     levels = [[cache["level"] for cache in run["caches"]] for run in runs]
     shared = min(levels, key=len)
