@@ -165,7 +165,7 @@ static void make_block(void)
 static void wait_for_recorder(void)
 {
     while (access(output, F_OK) != 0) /* it is there once events are enabled */
-        sched_yield();
+        usleep(1000); /* who yields all the time keeps others from a CPU since Linux 6.18 */
 }
 
 static void touch_block(void)
@@ -268,7 +268,7 @@ static void run_before_the_recorder(void)
 static void wait_until_touched(void)
 {
     while (!atomic_load(&touchers->done))
-        sched_yield();
+        usleep(1000);
 }
 
 /* Returns how many pages are missing. */
@@ -282,7 +282,7 @@ static size_t record_running(enum capture_samples samples)
         run_before_the_recorder();
     }
     while (!atomic_load(&touchers->there))
-        sched_yield();
+        usleep(1000);
     struct capture_options options = options_for(NULL, NULL);
     options.system = false;
     options.follow = true;
