@@ -165,7 +165,7 @@ static void make_block(void)
 static void wait_for_recorder(void)
 {
     while (access(output, F_OK) != 0) /* it is there once events are enabled */
-        usleep(1000); /* who yields all the time keeps others from a CPU since Linux 6.18 */
+        usleep(1000);                 /* who yields all the time keeps others from a CPU since Linux 6.18 */
 }
 
 static void touch_block(void)
