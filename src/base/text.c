@@ -181,3 +181,11 @@ const char *text_file_name(const char *path)
     const char *slash = strrchr(path, '/');
     return slash ? slash + 1 : path;
 }
+
+char *text_file_stem(const char *path)
+{
+    char *name = mem_strdup(text_file_name(path)), *dot = strrchr(name, '.');
+    if (dot && dot != name)
+        *dot = '\0';
+    return name;
+}

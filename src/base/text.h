@@ -28,6 +28,9 @@ char *text_shell(const char *word);
 /* Of a path, what is behind its last slash. */
 const char *text_file_name(const char *path);
 
+/* The same without its ending: "switches" of ".../switches.c". The caller frees it. */
+char *text_file_stem(const char *path);
+
 /* How many columns a safe text takes. */
 size_t text_width(const char *text);
 

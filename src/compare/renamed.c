@@ -5,6 +5,7 @@
  * alike, in order of lines. */
 #include "analysis/thresholds.h"
 #include "base/strtab.h"
+#include "base/text.h"
 #include "compare/difference_internal.h"
 
 #include <math.h>
@@ -12,8 +13,7 @@
 
 static bool same_file(const struct profile_entry *left, const struct profile_entry *right)
 {
-    const char *a = strrchr(left->file, '/'), *b = strrchr(right->file, '/');
-    return *left->file && strcmp(a ? a + 1 : left->file, b ? b + 1 : right->file) == 0;
+    return *left->file && strcmp(text_file_name(left->file), text_file_name(right->file)) == 0;
 }
 
 /* Puts the second run's side of row `from` into row `to`. */

@@ -1,5 +1,6 @@
 /* flow/missing.c - binaries whose names cannot be had: code of theirs is in a chain, and the file is not at hand. */
 #include "base/order.h"
+#include "base/text.h"
 #include "flow/state.h"
 
 #include <string.h>
@@ -9,8 +10,7 @@ ORDER_BY(by_samples, struct flow_missing, ORDER(b->samples, a->samples) ?: strcm
 /* Of the agent's own frames nobody needs a name: they are between a thread's start and its function. */
 static bool is_agent(const char *path)
 {
-    const char *base = strrchr(path, '/');
-    return base && strcmp(base, "/libnumalens-agent.so") == 0;
+    return strcmp(text_file_name(path), "libnumalens-agent.so") == 0;
 }
 
 static void make(struct flow *flow)

@@ -2,6 +2,7 @@
 #include "machine/model.h"
 
 #include "base/mem.h"
+#include "base/text.h"
 #include "topology/topology.h"
 
 #include <errno.h>
@@ -208,22 +209,13 @@ static int check_whole(struct reading *reading)
     return 0;
 }
 
-static char *name_of(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    char *name = mem_strdup(slash ? slash + 1 : path), *dot = strrchr(name, '.');
-    if (dot && dot != name)
-        *dot = '\0';
-    return name;
-}
-
 struct model *model_read(FILE *in, const char *path, struct error *err)
 {
     struct reading reading = {.path = path, .machine = mem_zalloc(sizeof *reading.machine), .err = err};
     char *line = NULL;
     size_t size = 0;
     int failed = 0;
-    reading.machine->name = name_of(path);
+    reading.machine->name = text_file_stem(path);
     while (!failed && getline(&line, &size, in) >= 0) {
         if (++reading.line > MOST_LINES)
             failed = REFUSE(&reading, "more than %d lines: this is no model of a machine", MOST_LINES);

@@ -1,5 +1,6 @@
 #include "trace/redact.h"
 
+#include "base/text.h"
 #include "trace/event_rows.h"
 #include "trace/file.h"
 #include "trace/reader.h"
@@ -75,10 +76,9 @@ static bool is_public(const char *path)
 
 static const char *redact_path(char *to, const char *path)
 {
-    const char *slash = path ? strrchr(path, '/') : NULL;
     if (!path || !*path || is_public(path))
         return path;
-    if (slash && strcmp(slash + 1, AGENT) == 0)
+    if (strcmp(text_file_name(path), AGENT) == 0)
         snprintf(to, REDACT_TEXT, "/redacted/%s", AGENT);
     else
         snprintf(to, REDACT_TEXT, "/redacted/%016" PRIx64, mark_of(path));

@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "base/strtab.h"
+#include "base/text.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -33,10 +34,8 @@ const char *object_name(struct object_names *names, uint32_t index)
     if (index == FLOW_NONE)
         return "";
     struct flow_object object = flow_object_copy(names->flow, index);
-    if (object.kind == OBJECT_FILE) {
-        const char *slash = strrchr(object.name, '/');
-        return strtab_intern(names->texts, slash ? slash + 1 : object.name);
-    }
+    if (object.kind == OBJECT_FILE)
+        return strtab_intern(names->texts, text_file_name(object.name));
     if (object.site != FLOW_NONE && flow_site(names->flow, object.site))
         return flow_site(names->flow, object.site)->name;
     return strtab_intern(names->texts, object.name ? object.name : "");

@@ -2,6 +2,7 @@
 
 #include "base/array.h"
 #include "base/mem.h"
+#include "base/text.h"
 #include "capture/outside/attach_check.h"
 #include "capture/process/procfs.h"
 
@@ -29,10 +30,8 @@ static bool is_called(uint32_t pid, const char *name)
     if (file)
         fclose(file);
     file = is ? NULL : procfs_open(pid, "cmdline"); /* comm is cut at 15 letters */
-    if (file && fread(line, 1, sizeof line - 1, file) > 0) {
-        const char *slash = strrchr(line, '/');
-        is = strcmp(slash ? slash + 1 : line, name) == 0;
-    }
+    if (file && fread(line, 1, sizeof line - 1, file) > 0)
+        is = strcmp(text_file_name(line), name) == 0;
     if (file)
         fclose(file);
     return is;

@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "base/own_files.h"
 #include "base/sanitizer.h"
+#include "base/text.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -121,8 +122,7 @@ static int check_elf(const char *path, int fd, const Elf64_Ehdr *header, struct 
         return 0;
     }
     /* The loader itself has no loader either, but does what it would do. */
-    const char *base = strrchr(path, '/');
-    base = base ? base + 1 : path;
+    const char *base = text_file_name(path);
     if (strncmp(base, "ld-linux", 8) == 0 || strncmp(base, "ld.so", 5) == 0)
         return 0;
     return refuse(err, NO_AGENT, path, "statically linked", "link it dynamically (without -static)");

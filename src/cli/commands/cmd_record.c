@@ -17,6 +17,7 @@
 #include "cli/sampling_options.h"
 #include "machine/model.h"
 #include "topology/placement.h"
+#include "view/number.h"
 #include "wire/record.h"
 
 #include <argp.h>
@@ -287,14 +288,6 @@ static const struct argp parser = {
     NULL,
 };
 
-static void print_size(FILE *out, uint64_t bytes)
-{
-    if (bytes < 1 << 20)
-        fprintf(out, "%.0f KiB", (double)bytes / 1024);
-    else
-        fprintf(out, "%.1f MiB", (double)bytes / (1 << 20));
-}
-
 static double percent(uint64_t part, uint64_t whole)
 {
     return whole ? 100 * (double)part / (double)whole : 0;
@@ -352,7 +345,7 @@ static void summarise(const struct arguments *arguments, const struct recorder_r
     char *name = arguments->sampling.capture.rotate_ns ? all_files(file) : mem_strdup(file);
     fprintf(stderr, "%" PRIu64 " objects in %s (", result->objects, name);
     free(name);
-    print_size(stderr, result->bytes);
+    fputs(number_bytes(result->bytes), stderr);
     if (result->removed)
         fprintf(stderr, " in %" PRIu64 " files, of which the last %" PRIu64 " are kept",
                 result->files + result->removed, result->files);

@@ -3,6 +3,7 @@
 
 #include "base/array.h"
 #include "base/progress.h"
+#include "base/text.h"
 #include "cli/input/input_files.h"
 #include "cli/progress_line.h"
 #include "cli/script_build.h"
@@ -170,17 +171,6 @@ static int show(const char *name, struct error *err)
     return 0;
 }
 
-/* The script's name for its own messages: "switches" of ".../switches.c". */
-static char *title_of(const char *source)
-{
-    const char *slash = strrchr(source, '/');
-    char *title = mem_strdup(slash ? slash + 1 : source);
-    char *dot = strrchr(title, '.');
-    if (dot && dot != title)
-        *dot = 0;
-    return title;
-}
-
 static void export_option(const char *name, const char *value)
 {
     if (value)
@@ -220,7 +210,7 @@ static int run(struct options *options, char **arguments, struct error *err)
         return program;
     }
     array_of(char *) command = {0};
-    array_push(&command, title_of(source));
+    array_push(&command, text_file_stem(source));
     array_push(&command, mem_strdup(options->input.path));
     for (; *arguments; arguments++)
         array_push(&command, mem_strdup(*arguments));

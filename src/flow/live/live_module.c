@@ -1,5 +1,6 @@
 /* flow/live/live_module.c - which binary is mapped where in a process. */
 #include "base/bisect.h"
+#include "base/text.h"
 #include "flow/state.h"
 #include "flow/wrappers.h"
 
@@ -18,9 +19,8 @@ static uint32_t module_number(struct flow *flow, uint32_t pid, const struct even
         array_push(&flow->modules, (struct module_info){.path = "", .name = ""});
     struct module_info *module = &flow->modules.items[number];
     if (number && !module->symbols) {
-        const char *slash = strrchr(path, '/');
         module->path = strtab_intern(flow->texts, path);
-        module->name = strtab_intern(flow->texts, slash ? slash + 1 : path);
+        module->name = strtab_intern(flow->texts, text_file_name(path));
         module->wraps = wrapper_by_module(module->name);
         module->symbols = symbols_module(flow->symbols, module->path, event->build_id, id_size);
     }

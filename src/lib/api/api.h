@@ -73,7 +73,6 @@ struct nlens_group {
 /* api_text.c: a text of the flow made safe. The same text gives the same pointer. */
 const char *api_text(nlens_trace *trace, const char *raw);
 const char *api_lines(nlens_trace *trace, const char *raw); /* likewise, but line ends stay */
-const char *api_basename(const char *path);
 
 /* api_trace.c: may be given NULL */
 void api_error(nlens_error *to, const struct error *from);

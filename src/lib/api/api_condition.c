@@ -1,4 +1,5 @@
 /* lib/api/api_condition.c - conditions of a group as a user writes them: KEY=VALUE[,VALUE...] and KEY!=... */
+#include "base/text.h"
 #include "lib/api/api.h"
 
 #include <errno.h>
@@ -54,12 +55,12 @@ static bool object_kind_is(const struct condition *condition, const nlens_object
 
 static bool object_file_is(const struct condition *condition, const nlens_object *object)
 {
-    return fits_text(condition, api_basename(object->file));
+    return fits_text(condition, text_file_name(object->file));
 }
 
 static bool object_module_is(const struct condition *condition, const nlens_object *object)
 {
-    return fits_text(condition, api_basename(object->module));
+    return fits_text(condition, text_file_name(object->module));
 }
 
 static bool thread_is(const struct condition *condition, const nlens_thread *thread)
@@ -69,7 +70,7 @@ static bool thread_is(const struct condition *condition, const nlens_thread *thr
 
 static bool thread_process_is(const struct condition *condition, const nlens_thread *thread)
 {
-    return fits(condition, thread->pid, api_basename(thread->process->exe), NULL, NULL);
+    return fits(condition, thread->pid, text_file_name(thread->process->exe), NULL, NULL);
 }
 
 static bool function_is(const struct condition *condition, const nlens_function *function)

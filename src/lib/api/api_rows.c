@@ -1,4 +1,5 @@
 /* lib/api/api_rows.c - the public rows: copies of the flow's, with pointers in place of numbers and safe texts. */
+#include "base/text.h"
 #include "lib/api/api.h"
 
 #include <stdio.h>
@@ -148,7 +149,7 @@ static const char *object_label(nlens_trace *trace, const struct flow_object *ob
         return api_text(trace, flow_site(trace->flow, object->site)->label);
     if (!*object->file || !object->line)
         return api_text(trace, object->name);
-    char *text = mem_format("%s (%s:%u)", object->name, api_basename(object->file), object->line);
+    char *text = mem_format("%s (%s:%u)", object->name, text_file_name(object->file), object->line);
     const char *label = api_text(trace, strtab_intern(trace->texts, text));
     free(text);
     return label;

@@ -43,12 +43,6 @@ const char *api_lines(nlens_trace *trace, const char *raw)
     return kept;
 }
 
-const char *api_basename(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
 const char *nlens_raw(nlens_trace *trace, const char *text)
 {
     uint64_t *place = map64_find(&trace->raw_of, (uintptr_t)text);

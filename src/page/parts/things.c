@@ -2,6 +2,7 @@
 #include "analysis/memory_map/memory_map.h"
 #include "base/bisect.h"
 #include "base/strtab.h"
+#include "base/text.h"
 #include "page/parts/parts.h"
 #include "page/parts/put.h"
 
@@ -67,7 +68,7 @@ static struct value get_label(const struct rows *rows, const struct row *row)
     struct value value = {.type = VALUE_TEXT, .text = is_site ? row->label : row->name};
     if (is_site && *row->variable) {
         const struct flow_site *site = flow_site(rows->flow, row->site);
-        char *label = mem_format("%s (%s:%u)", row->variable, base_name(site->file), site->line);
+        char *label = mem_format("%s (%s:%u)", row->variable, text_file_name(site->file), site->line);
         value.text = strtab_intern(things->labels, label);
         free(label);
     }

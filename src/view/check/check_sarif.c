@@ -3,6 +3,7 @@
 #include "view/check/check_view.h"
 
 #include "base/json.h"
+#include "base/text.h"
 #include "view/problems/patterns.h"
 
 #include <stdio.h>
@@ -116,7 +117,6 @@ static void put_finding(struct json *json, const struct check_shown *shown, cons
 {
     const struct finding *finding = item->finding;
     char *text = message(item);
-    const char *slash = finding->file ? strrchr(finding->file, '/') : NULL;
     json_object(json, NULL);
     json_text(json, "ruleId", pattern_name(finding->pattern));
     json_number(json, "ruleIndex", finding->pattern);
@@ -126,9 +126,7 @@ static void put_finding(struct json *json, const struct check_shown *shown, cons
     put_location(json, shown, finding);
     /* By names and not by lines, which every commit moves. */
     text = mem_format("%s:%s:%s", pattern_name(finding->pattern), finding->name,
-                      slash           ? slash + 1
-                      : finding->file ? finding->file
-                                      : "");
+                      text_file_name(finding->file ? finding->file : ""));
     json_object(json, "partialFingerprints");
     json_text(json, "numalens/v1", text);
     json_end(json);

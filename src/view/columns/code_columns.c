@@ -1,11 +1,12 @@
 /* view/columns/code_columns.c - the columns of functions, lines and source text, types and their fields. */
+#include "base/text.h"
 #include "view/columns/columns.h"
 
 static void function_cell(struct table *table, const struct rows *rows, const struct row *row)
 {
     (void)rows;
     if (row->line)
-        table_cell(table, "%s (%s:%u)", row->name, base_name(row->file), row->line);
+        table_cell(table, "%s (%s:%u)", row->name, text_file_name(row->file), row->line);
     else
         table_cell(table, "%s", row->name);
 }
@@ -43,8 +44,8 @@ static void line_cell(struct table *table, const struct rows *rows, const struct
         table_cell(table, "%s", row->name);
         return;
     }
-    table_cell(table, "%s:%u %s", base_name(row->file), row->line, row->name);
-    table_shorter(table, "%s:%u %.*s", base_name(row->file), row->line, (int)parameters_at(row->name), row->name);
+    table_cell(table, "%s:%u %s", text_file_name(row->file), row->line, row->name);
+    table_shorter(table, "%s:%u %.*s", text_file_name(row->file), row->line, (int)parameters_at(row->name), row->name);
 }
 
 /* "points.p +2": what it accesses most, and how many others. */
@@ -145,7 +146,7 @@ static void type_cell(struct table *table, const struct rows *rows, const struct
 {
     (void)rows;
     if (row->line)
-        table_cell(table, "%s (%s:%u)", row->name, base_name(row->file), row->line);
+        table_cell(table, "%s (%s:%u)", row->name, text_file_name(row->file), row->line);
     else
         table_cell(table, "%s", row->name);
 }

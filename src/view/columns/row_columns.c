@@ -1,5 +1,6 @@
 /* view/columns/row_columns.c - the columns that rows of several tables have; those of threads. */
 #include "analysis/traffic/traffic.h"
+#include "base/text.h"
 #include "view/columns/columns.h"
 
 static struct value get_rate(const struct rows *rows, const struct row *row)
@@ -84,7 +85,7 @@ static struct value get_node(const struct rows *rows, const struct row *row)
 static void thread_cell(struct table *table, const struct rows *rows, const struct row *row)
 {
     (void)rows;
-    table_cell(table, "%s", *row->name ? row->name : base_name(row->module));
+    table_cell(table, "%s", *row->name ? row->name : text_file_name(row->module));
 }
 
 const struct column thread_columns[] = {

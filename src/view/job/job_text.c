@@ -22,7 +22,7 @@ static const char *plural(size_t count)
 /* "refined (mpi_stencil.c:57)". The caller frees it. */
 static char *place_of(const char *name, const char *file, uint32_t line)
 {
-    const char *slash = strrchr(file, '/'), *base = slash ? slash + 1 : file;
+    const char *base = text_file_name(file);
     if (*base && line)
         return mem_format("%s (%s:%u)", name, base, line);
     return *base ? mem_format("%s (%s)", name, base) : mem_format("%s", name);

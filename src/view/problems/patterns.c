@@ -3,6 +3,7 @@
 
 #include "analysis/facts/claim.h"
 #include "base/json.h"
+#include "base/text.h"
 #include "predict/first_line.h"
 #include "view/report/report.h"
 
@@ -29,9 +30,8 @@ bool pattern_passes(const struct findings *findings, const struct finding *findi
 
 char *pattern_subject(const struct finding *finding)
 {
-    const char *slash = finding->file ? strrchr(finding->file, '/') : NULL;
     if (finding->line && *finding->file)
-        return mem_format("%s(%s:%u)", finding->name, slash ? slash + 1 : finding->file, finding->line);
+        return mem_format("%s(%s:%u)", finding->name, text_file_name(finding->file), finding->line);
     return mem_format("%s", finding->name);
 }
 

@@ -114,12 +114,6 @@ static inline double share_of(uint64_t part, uint64_t whole)
     return whole ? (double)part / (double)whole : 0;
 }
 
-static inline const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
 /* tables_text.c: the rows as a table; an object's name as one cell */
 struct table;
 void tables_print(const struct rows *rows, const struct view_options *options, unsigned indent, FILE *out);

@@ -1,5 +1,6 @@
 /* view/report/tables_text.c - rows as tables for people. */
 #include "base/order.h"
+#include "base/text.h"
 #include "view/columns/columns.h"
 #include "view/number.h"
 #include "view/table.h"
@@ -10,9 +11,9 @@
 /* "s->basis(faces.c:55) in read_subspace": what a reader looks for comes first, since long cells are cut. */
 static void put_variable(struct table *table, const struct flow *flow, const struct row *row)
 {
-    table_cell(table, "%s(%s:%u) in %s%s%s", row->variable, base_name(row->file), row->line,
+    table_cell(table, "%s(%s:%u) in %s%s%s", row->variable, text_file_name(row->file), row->line,
                flow_site(flow, row->site)->function, *row->via ? " via " : "", row->via);
-    table_shorter(table, "%s(%s:%u)", row->variable, base_name(row->file), row->line);
+    table_shorter(table, "%s(%s:%u)", row->variable, text_file_name(row->file), row->line);
 }
 
 /* A function without return type, template arguments and parameters: `Builder::MakeCSR`. */
@@ -55,7 +56,7 @@ static void put_function(struct table *table, const struct flow *flow, const str
         snprintf(text, sizeof text, "%.*s", (int)strcspn(site->name, " "), site->name);
     else
         short_function(site->function, text, sizeof text);
-    table_shorter(table, "%s(%s:%u)%s", *text ? text : site->function, base_name(site->file), site->line,
+    table_shorter(table, "%s(%s:%u)%s", *text ? text : site->function, text_file_name(site->file), site->line,
                   number ? number + 1 : "");
 }
 
@@ -64,7 +65,7 @@ static void put_static(struct table *table, const struct row *row, const struct 
 {
     char *of = owner ? mem_format(" of %s (%u)", *owner->name ? owner->name : "thread", owner->tid) : NULL;
     if (row->line)
-        table_cell(table, "%s (%s:%u)%s", row->name, base_name(row->file), row->line, of ? of : "");
+        table_cell(table, "%s (%s:%u)%s", row->name, text_file_name(row->file), row->line, of ? of : "");
     else
         table_cell(table, "%s (%s)%s", row->name, row->module, of ? of : "");
     free(of);

@@ -1,5 +1,6 @@
 #include "cli/commands/compare/candidate.h"
 
+#include "base/text.h"
 #include "capture/faults/mechanism.h"
 #include "capture/process/program.h"
 #include "cli/commands/compare/balancing.h"
@@ -71,11 +72,10 @@ int candidate_make(struct candidate *candidate, const char *name, const struct c
     *candidate = CANDIDATE_NONE;
     if (path) {
         struct placement_plan plan;
-        const char *slash = strrchr(path, '/');
         int code = plan_read(&plan, path, here->allocators, err);
         if (code < 0)
             return code;
-        char *shown = mem_format("%s%s", plan_prefix, slash ? slash + 1 : path);
+        char *shown = mem_format("%s%s", plan_prefix, text_file_name(path));
         code = candidate_take_plan(candidate, shown, &plan, here, err);
         free(shown);
         return code;
