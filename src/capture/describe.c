@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/order.h"
 #include "base/small_file.h"
 #include "base/text.h"
 #include "capture/agent/custom_spec.h"
@@ -348,11 +349,7 @@ void describe_faults(struct recorder_result *result, const struct capture_means 
                  means->mechanism_reason);
 }
 
-static int by_count(const void *left, const void *right)
-{
-    uint32_t a = (uint32_t) * (const uint64_t *)left, b = (uint32_t) * (const uint64_t *)right;
-    return a < b ? 1 : a > b ? -1 : 0;
-}
+ORDER_BY(by_count, uint64_t, ORDER((uint32_t)*b, (uint32_t)*a))
 
 void describe_stops(struct trace_session *ending, const struct wire_region *region)
 {

@@ -161,14 +161,10 @@ static int by_weight(const void *left, const void *right)
 {
     const struct difference_row *a = left, *b = right;
     bool a_real = a->real[0] || a->real[1] || a->real[2], b_real = b->real[0] || b->real[1] || b->real[2];
-    if (a_real != b_real)
-        return a_real ? -1 : 1;
-    if (a->weight != b->weight)
-        return a->weight > b->weight ? -1 : 1;
     const struct profile_entry *x = a->sides[0] ? a->sides[0] : a->sides[1];
     const struct profile_entry *y = b->sides[0] ? b->sides[0] : b->sides[1];
-    int names = strcmp(x->name, y->name);
-    return names ? names : x->order < y->order ? -1 : x->order > y->order;
+    return ORDER(b_real, a_real) ?: ORDER(b->weight, a->weight) ?: strcmp(x->name, y->name)
+           ?: ORDER(x->order, y->order);
 }
 
 static void judge_table(struct difference *difference, enum profile_table table)

@@ -1,5 +1,6 @@
 /* flow/objects.c - numbers and rows of objects once the trace is read. */
 #include "base/bisect.h"
+#include "base/order.h"
 #include "flow/runtimes.h"
 
 #include <stdlib.h>
@@ -11,11 +12,7 @@ static int by_start(const void *left, const void *right, void *context)
     struct flow *flow = context;
     const struct record *a = pool_at(&flow->records, *(const uint32_t *)left);
     const struct record *b = pool_at(&flow->records, *(const uint32_t *)right);
-    if (a->start != b->start)
-        return a->start < b->start ? -1 : 1;
-    if (a->process != b->process)
-        return a->process < b->process ? -1 : 1;
-    return a->addr < b->addr ? -1 : a->addr > b->addr;
+    return ORDER(a->start, b->start) ?: ORDER(a->process, b->process) ?: ORDER(a->addr, b->addr);
 }
 
 static void collect(struct flow *flow, bool sampled)
@@ -212,11 +209,7 @@ static int by_place(const void *left, const void *right, void *context)
     struct flow *flow = context;
     const struct record *a = pool_at(&flow->records, flow->objects.items[*(const uint32_t *)left]);
     const struct record *b = pool_at(&flow->records, flow->objects.items[*(const uint32_t *)right]);
-    if (a->process != b->process)
-        return a->process < b->process ? -1 : 1;
-    if (a->addr != b->addr)
-        return a->addr < b->addr ? -1 : 1;
-    return a->start < b->start ? -1 : a->start > b->start;
+    return ORDER(a->process, b->process) ?: ORDER(a->addr, b->addr) ?: ORDER(a->start, b->start);
 }
 
 static void index_places(struct flow *flow)

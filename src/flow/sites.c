@@ -440,14 +440,8 @@ static int by_label(const void *left, const void *right, void *context)
     const struct flow *flow = context;
     const struct flow_site *a = &flow->sites.items[*(const uint32_t *)left];
     const struct flow_site *b = &flow->sites.items[*(const uint32_t *)right];
-    int order = strcmp(a->label, b->label);
-    if (order == 0)
-        order = strcmp(a->file, b->file);
-    if (order == 0)
-        order = strcmp(a->module, b->module);
-    if (order == 0 && a->start != b->start)
-        order = a->start < b->start ? -1 : 1;
-    return order ? order : a->id < b->id ? -1 : 1;
+    return strcmp(a->label, b->label) ?: strcmp(a->file, b->file) ?: strcmp(a->module, b->module)
+           ?: ORDER(a->start, b->start) ?: ORDER(a->id, b->id);
 }
 
 /* Sites that no line distinguishes get #1, #2. */

@@ -1,6 +1,7 @@
 /* See cluster.h. What two threads share is, of each part of an object, the smaller of what each uses of it. */
 #include "predict/cluster.h"
 
+#include "base/order.h"
 #include "base/units.h"
 
 #include <stdlib.h>
@@ -21,13 +22,7 @@ struct clustering {
     bool *placed;
 };
 
-static int by_part(const void *left, const void *right)
-{
-    const struct use *a = left, *b = right;
-    if (a->part != b->part)
-        return a->part < b->part ? -1 : 1;
-    return a->thread < b->thread ? -1 : a->thread > b->thread;
-}
+ORDER_BY(by_part, struct use, ORDER(a->part, b->part) ?: ORDER(a->thread, b->thread))
 
 /* One use for each thread and part, with what a line of memory counts for a load that waits. */
 static void gather(struct clustering *it, const struct demand *demand)

@@ -8,6 +8,7 @@
 #include "analysis/thresholds.h"
 #include "analysis/traffic/traffic.h"
 #include "base/map64.h"
+#include "base/order.h"
 #include "base/strtab.h"
 #include "base/units.h"
 #include "flow/flow.h"
@@ -337,13 +338,7 @@ static void add_access(void *context, const struct flow_access *access)
     }
 }
 
-static int by_phase(const void *left, const void *right)
-{
-    const struct demand_cell *a = left, *b = right;
-    if (a->phase != b->phase)
-        return a->phase < b->phase ? -1 : 1;
-    return a->thread < b->thread ? -1 : a->thread > b->thread;
-}
+ORDER_BY(by_phase, struct demand_cell, ORDER(a->phase, b->phase) ?: ORDER(a->thread, b->thread))
 
 struct demand *demand_make(const struct flow *flow, const struct traffic *traffic, struct error *err)
 {

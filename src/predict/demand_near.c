@@ -2,21 +2,16 @@
  *
  * Two on either side. A burst on its own would always seem to be alone with its place; its neighbours are as likely to be of
  * other threads as the place is shared. */
+#include "base/order.h"
 #include "predict/demand.h"
 
 #include <stdlib.h>
 
 enum { SIDE = DEMAND_NEAR / 2, FURTHEST = 64 /* rows that are looked at on a side: a burst has several */ };
 
-static int by_place(const void *left, const void *right)
-{
-    const struct demand_place *a = left, *b = right;
-    if (a->object != b->object)
-        return a->object < b->object ? -1 : 1;
-    if (a->addr != b->addr)
-        return a->addr < b->addr ? -1 : 1;
-    return a->cell < b->cell ? -1 : a->cell > b->cell;
-}
+ORDER_BY(by_place, struct demand_place, ORDER(a->object, b->object)
+    ?: ORDER(a->addr, b->addr)
+    ?: ORDER(a->cell, b->cell))
 
 static bool same_burst(const struct demand_place *a, const struct demand_place *b)
 {

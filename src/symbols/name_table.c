@@ -2,6 +2,7 @@
 
 #include "base/array.h"
 #include "base/bisect.h"
+#include "base/order.h"
 
 #include <string.h>
 
@@ -12,15 +13,9 @@ void table_add(struct table *table, struct table_entry entry)
     array_push(table, entry);
 }
 
-static int by_start_then_rank(const void *left, const void *right)
-{
-    const struct table_entry *a = left, *b = right;
-    if (a->start != b->start)
-        return a->start < b->start ? -1 : 1;
-    if (a->rank != b->rank)
-        return a->rank < b->rank ? -1 : 1;
-    return strcmp(a->name, b->name);
-}
+ORDER_BY(by_start_then_rank, struct table_entry, ORDER(a->start, b->start)
+    ?: ORDER(a->rank, b->rank)
+    ?: strcmp(a->name, b->name))
 
 void table_finish(struct table *table)
 {

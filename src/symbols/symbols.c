@@ -1,4 +1,5 @@
 #include "symbols/cut_file.h"
+#include "base/order.h"
 #include "symbols/symbols.h"
 
 #include "base/array.h"
@@ -150,11 +151,7 @@ void symbols_module_of_process(struct symbols_module *module, uint32_t pid)
     module->last_pid = pid;
 }
 
-static int by_section_start(const void *left, const void *right)
-{
-    const struct symbol_section *a = left, *b = right;
-    return a->start < b->start ? -1 : a->start > b->start;
-}
+ORDER_BY(by_section_start, struct symbol_section, ORDER(a->start, b->start))
 
 static void read_sections(struct symbols_module *module, const struct binary *binary)
 {

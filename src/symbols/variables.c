@@ -1,5 +1,6 @@
 /* symbols/variables.c - where static objects are declared, and what is in Fortran's COMMON blocks. */
 #include "base/bisect.h"
+#include "base/order.h"
 #include "symbols/debuginfo_internal.h"
 
 #include "base/strtab.h"
@@ -116,21 +117,9 @@ static void walk_variables(struct debuginfo *info, Dwarf_Die *parent, int depth)
 }
 
 /* Equal addresses keep the file's order: the first that names a thing wins. */
-static int by_address(const void *left, const void *right)
-{
-    const struct variable *a = left, *b = right;
-    if (a->addr != b->addr)
-        return a->addr < b->addr ? -1 : 1;
-    return a->die.addr < b->die.addr ? -1 : a->die.addr > b->die.addr;
-}
+ORDER_BY(by_address, struct variable, ORDER(a->addr, b->addr) ?: ORDER(a->die.addr, b->die.addr))
 
-static int by_member_address(const void *left, const void *right)
-{
-    const struct member *a = left, *b = right;
-    if (a->addr != b->addr)
-        return a->addr < b->addr ? -1 : 1;
-    return a->die.addr < b->die.addr ? -1 : a->die.addr > b->die.addr;
-}
+ORDER_BY(by_member_address, struct member, ORDER(a->addr, b->addr) ?: ORDER(a->die.addr, b->die.addr))
 
 void debuginfo_read_variables(struct debuginfo *info)
 {

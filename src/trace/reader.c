@@ -2,6 +2,7 @@
 
 #include "base/array.h"
 #include "base/mem.h"
+#include "base/order.h"
 #include "trace/event_rows.h"
 #include "trace/heap_model.h"
 #include "trace/index.h"
@@ -64,11 +65,7 @@ static int compare_blocks(const void *left, const void *right, void *context)
     const struct index_block *blocks = context;
     uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
     uint64_t first_a = blocks[a].header.first_time, first_b = blocks[b].header.first_time;
-    if (first_a != first_b)
-        return first_a < first_b ? -1 : 1;
-    if (blocks[a].header.kind != blocks[b].header.kind)
-        return blocks[a].header.kind < blocks[b].header.kind ? -1 : 1;
-    return a < b ? -1 : 1;
+    return ORDER(first_a, first_b) ?: ORDER(blocks[a].header.kind, blocks[b].header.kind) ?: ORDER(a, b);
 }
 
 struct trace_reader *trace_reader_open(const char *path, struct error *err)

@@ -10,6 +10,7 @@
 #include "analysis/facts/facts_work.h"
 #include "analysis/facts/stalls.h"
 #include "base/map64.h"
+#include "base/order.h"
 #include "base/units.h"
 
 #include <math.h>
@@ -92,7 +93,7 @@ static int by_place(const void *left, const void *right)
     if (a->addr / PAGE_UNIT != b->addr / PAGE_UNIT)
         return a->addr < b->addr ? -1 : 1;
     uint64_t mark_a = map64_hash(a->burst), mark_b = map64_hash(b->burst);
-    return mark_a < mark_b ? -1 : mark_a > mark_b;
+    return ORDER(mark_a, mark_b);
 }
 
 /* Neighbours no further apart than this are in one part of an object: a thread's part is rarely smaller. */

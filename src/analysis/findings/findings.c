@@ -174,11 +174,7 @@ static int by_weight(const void *left, const void *right)
 {
     const struct finding *a = left, *b = right;
     long lost_a = lround(1000 * a->lost_time_share), lost_b = lround(1000 * b->lost_time_share);
-    if (lost_a != lost_b)
-        return lost_a > lost_b ? -1 : 1;
-    if (a->share_of_remote != b->share_of_remote)
-        return a->share_of_remote > b->share_of_remote ? -1 : 1;
-    return a->pattern < b->pattern ? -1 : a->pattern > b->pattern;
+    return ORDER(lost_b, lost_a) ?: ORDER(b->share_of_remote, a->share_of_remote) ?: ORDER(a->pattern, b->pattern);
 }
 
 ORDER_BY(by_remote, struct undecided, ORDER(b->finding.remote_samples, a->finding.remote_samples))

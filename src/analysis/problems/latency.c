@@ -160,11 +160,7 @@ static int by_tail(const void *left, const void *right, void *context)
     const struct latency_row *a = left, *b = right;
     unsigned at = *(const unsigned *)context;
     const struct access_tally *x = &a->at.above[at], *y = &b->at.above[at];
-    if (x->latency != y->latency)
-        return x->latency > y->latency ? -1 : 1;
-    if (x->accesses != y->accesses)
-        return x->accesses > y->accesses ? -1 : 1;
-    return a->index < b->index ? -1 : a->index > b->index;
+    return ORDER(y->latency, x->latency) ?: ORDER(y->accesses, x->accesses) ?: ORDER(a->index, b->index);
 }
 
 ORDER_BY(by_accesses, struct latency_pair,

@@ -2,6 +2,7 @@
 
 #include "base/array.h"
 #include "base/mem.h"
+#include "base/order.h"
 #include "base/text.h"
 #include "capture/outside/attach_check.h"
 #include "capture/process/procfs.h"
@@ -95,13 +96,7 @@ void processes_each(const struct process_query *query, void (*visit)(uint32_t pi
         closedir(folder);
 }
 
-static int by_use(const void *left, const void *right)
-{
-    const struct found *a = left, *b = right;
-    if (a->used_ns != b->used_ns)
-        return a->used_ns > b->used_ns ? -1 : 1;
-    return a->cpu_ns > b->cpu_ns ? -1 : a->cpu_ns < b->cpu_ns;
-}
+ORDER_BY(by_use, struct found, ORDER(b->used_ns, a->used_ns) ?: ORDER(b->cpu_ns, a->cpu_ns))
 
 /* Version 2 has one tree; of version 1 each controller has its own, one folder below. */
 static bool cgroup_is_there(const char *path)

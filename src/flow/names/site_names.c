@@ -1,5 +1,6 @@
 #include "flow/names/site_names.h"
 
+#include "base/order.h"
 #include "base/text.h"
 #include "flow/names/sources.h"
 #include "flow/state.h"
@@ -24,16 +25,8 @@ static int by_place(const void *left, const void *right, void *context)
     const struct flow *flow = context;
     const struct flow_site *a = &flow->sites.items[*(const uint32_t *)left];
     const struct flow_site *b = &flow->sites.items[*(const uint32_t *)right];
-    int order = strcmp(a->name, b->name);
-    if (order == 0)
-        order = strcmp(a->file, b->file);
-    if (order == 0)
-        order = strcmp(a->module, b->module);
-    if (order == 0 && a->line != b->line)
-        order = a->line < b->line ? -1 : 1;
-    if (order == 0 && a->start != b->start)
-        order = a->start < b->start ? -1 : 1;
-    return order ? order : a->id < b->id ? -1 : 1;
+    return strcmp(a->name, b->name) ?: strcmp(a->file, b->file) ?: strcmp(a->module, b->module)
+           ?: ORDER(a->line, b->line) ?: ORDER(a->start, b->start) ?: ORDER(a->id, b->id);
 }
 
 static bool same_place(const struct flow_site *a, const struct flow_site *b)

@@ -4,6 +4,7 @@
 #include "analysis/facts/page_list.h"
 
 #include "base/json.h"
+#include "base/order.h"
 #include "base/units.h"
 #include "view/number.h"
 #include "view/paragraph.h"
@@ -85,11 +86,7 @@ static int by_frame(const void *left, const void *right, void *context)
     const struct page_list *list = context;
     const struct page_row *a = &list->rows.items[*(const uint32_t *)left];
     const struct page_row *b = &list->rows.items[*(const uint32_t *)right];
-    if (a->frame_home != b->frame_home)
-        return a->frame_home < b->frame_home ? -1 : 1;
-    if (a->physical != b->physical)
-        return a->physical < b->physical ? -1 : 1;
-    return a < b ? -1 : a > b;
+    return ORDER(a->frame_home, b->frame_home) ?: ORDER(a->physical, b->physical) ?: ORDER(a, b);
 }
 
 /* Largest first but for names, addresses and times. */
@@ -117,9 +114,7 @@ static int by_key(const void *left, const void *right, void *context)
         x = a->pages, y = b->pages;
     else if (strcmp(sort, "threads") == 0)
         x = row_at(shown, a->first)->user_count, y = row_at(shown, b->first)->user_count;
-    if (x != y)
-        return x > y ? -1 : 1;
-    return a->first < b->first ? -1 : a->first > b->first;
+    return ORDER(y, x) ?: ORDER(a->first, b->first);
 }
 
 static void choose(struct shown *shown)

@@ -2,6 +2,7 @@
 #include "analysis/problems/sharing.h"
 
 #include "base/json.h"
+#include "base/order.h"
 #include "view/number.h"
 #include "view/paragraph.h"
 #include "view/problems/problems.h"
@@ -70,13 +71,10 @@ static int by_shared(const void *left, const void *right)
     const struct sharing_row *a = *(const struct sharing_row *const *)left,
                              *b = *(const struct sharing_row *const *)right;
     struct access_tally x = sharing_shared(&a->grains[GRAIN_LINE]), y = sharing_shared(&b->grains[GRAIN_LINE]);
-    if (x.latency != y.latency)
-        return x.latency > y.latency ? -1 : 1;
-    if (x.accesses != y.accesses)
-        return x.accesses > y.accesses ? -1 : 1;
-    if (a->all.accesses != b->all.accesses)
-        return a->all.accesses > b->all.accesses ? -1 : 1;
-    return a->thing < b->thing ? -1 : a->thing > b->thing;
+    return ORDER(y.latency, x.latency)
+    ?: ORDER(y.accesses, x.accesses)
+    ?: ORDER(b->all.accesses, a->all.accesses)
+    ?: ORDER(a->thing, b->thing);
 }
 
 struct shown {

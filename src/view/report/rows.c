@@ -1,6 +1,7 @@
 #include "view/report/rows.h"
 
 #include "analysis/names/object_name.h"
+#include "base/order.h"
 #include "base/strtab.h"
 
 #include <stdlib.h>
@@ -327,11 +328,7 @@ static int by_order(const void *left, const void *right)
         if (order)
             return order;
     }
-    if (a->key != b->key)
-        return a->key > b->key ? -1 : 1;
-    if (a->samples != b->samples)
-        return a->samples > b->samples ? -1 : 1;
-    return a->index < b->index ? -1 : a->index > b->index;
+    return ORDER(b->key, a->key) ?: ORDER(b->samples, a->samples) ?: ORDER(a->index, b->index);
 }
 
 /* Objects may be very many: rows are made only for those that are shown. */

@@ -1,5 +1,6 @@
 /* view/report/type_rows.c - samples by the type of the object's items, and by the field at their offset. */
 #include "analysis/traffic/traffic_make.h"
+#include "base/order.h"
 #include "base/strtab.h"
 #include "view/report/type_view.h"
 
@@ -180,13 +181,7 @@ int type_uses_make(struct type_uses *uses, const struct flow *flow, const struct
     return failed;
 }
 
-static int by_samples(const void *left, const void *right)
-{
-    const struct row *a = left, *b = right;
-    if (a->totals.samples != b->totals.samples)
-        return a->totals.samples > b->totals.samples ? -1 : 1;
-    return strcmp(a->name, b->name);
-}
+ORDER_BY(by_samples, struct row, ORDER(b->totals.samples, a->totals.samples) ?: strcmp(a->name, b->name))
 
 void type_uses_sort(struct type_uses *uses)
 {
