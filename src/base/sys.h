@@ -53,11 +53,17 @@ static inline long sys_gated(long number, long a, long b, long c, long d, long e
 #define sys_call(...)       SYS_PASS(sys_gated, SYS_SEVEN(__VA_ARGS__, 0, 0, 0, 0, 0, 0, 0))
 #define sys_call_asked(...) SYS_PASS(sys_raw, SYS_SEVEN(__VA_ARGS__, 0, 0, 0, 0, 0, 0, 0))
 
+/* Whether a result that is an address when all is well is an errno. */
+static inline bool sys_failed(long result)
+{
+    return result < 0 && result > -4096;
+}
+
 /* Fresh private memory, or NULL. */
 static inline void *sys_pages(size_t size)
 {
     long at = sys_call(SYS_mmap, NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0L);
-    return at < 0 && at > -4096 ? NULL : (void *)at;
+    return sys_failed(at) ? NULL : (void *)at;
 }
 
 static inline void sys_unmap(void *at, size_t size)

@@ -38,7 +38,6 @@ enum {
     SOFTWARE_BYTES = 464,
     XSAVE_HEADER = 512,
     STATE_COMPONENTS = 0xe7,
-    STATE_BYTES = 2688, /* up to the last of those */
 };
 
 /* The ways in and out of this program. */
@@ -219,11 +218,6 @@ static void take_fault(int number, siginfo_t *info, void *argument)
         leave(128 + number);
 }
 
-static bool failed(long result)
-{
-    return result < 0 && result > -4096;
-}
-
 static bool take_signals(void)
 {
     static const int faults[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP};
@@ -235,11 +229,11 @@ static bool take_signals(void)
     } action = {take_fault, SA_SIGINFO | SA_ONSTACK | SA_NODEFER | 0x04000000 /* SA_RESTORER */, executor_restore, 0};
     stack_t stack = {.ss_sp = signal_stack, .ss_size = sizeof signal_stack};
     const uint64_t none = 0;
-    if (failed(sys_call(SYS_sigaltstack, &stack, NULL)) ||
-        failed(sys_call(SYS_rt_sigprocmask, SIG_SETMASK, &none, NULL, 8))) /* who starts it has blocked all */
+    if (sys_failed(sys_call(SYS_sigaltstack, &stack, NULL)) ||
+        sys_failed(sys_call(SYS_rt_sigprocmask, SIG_SETMASK, &none, NULL, 8))) /* who starts it has blocked all */
         return false;
     for (unsigned i = 0; i < sizeof faults / sizeof *faults; i++)
-        if (failed(sys_call(SYS_rt_sigaction, faults[i], &action, NULL, 8)))
+        if (sys_failed(sys_call(SYS_rt_sigaction, faults[i], &action, NULL, 8)))
             return false;
     return true;
 }
@@ -249,12 +243,12 @@ static bool map_own(void)
     uint8_t *window = (uint8_t *)EXECUTOR_WINDOW;
     long at = sys_call(SYS_mmap, window + ENGINE_AT, engine_bytes(), PROT_NONE,
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0L);
-    if (failed(at) || !(engine = engine_make((void *)at)))
+    if (sys_failed(at) || !(engine = engine_make((void *)at)))
         return false;
     at = sys_call(SYS_mmap, window + AREA_AT, sizeof *job, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED_NOREPLACE,
                   EXECUTOR_AREA, 0L);
     job = (struct executor_job *)at;
-    return !failed(at);
+    return !sys_failed(at);
 }
 
 /* All but the window: where the kernel put it, the other process may have something. */
@@ -263,7 +257,7 @@ static bool give_up_rest(void)
     struct executor_range *own = &setup.own_time;
     if (own->high > own->low && own->high - own->low <= TIME_MOST) {
         uint64_t size = own->high - own->low, to = EXECUTOR_WINDOW + TIME_AT;
-        if (failed(sys_call(SYS_mremap, own->low, size, size, MREMAP_MAYMOVE | MREMAP_FIXED, to)))
+        if (sys_failed(sys_call(SYS_mremap, own->low, size, size, MREMAP_MAYMOVE | MREMAP_FIXED, to)))
             return false;
         *own = (struct executor_range){to, to + size};
     } else {
@@ -271,7 +265,7 @@ static bool give_up_rest(void)
     }
     for (unsigned i = 0; i < EXECUTOR_HOLES; i++)
         if (setup.own[i].high > setup.own[i].low &&
-            failed(sys_call(SYS_munmap, setup.own[i].low, setup.own[i].high - setup.own[i].low)))
+            sys_failed(sys_call(SYS_munmap, setup.own[i].low, setup.own[i].high - setup.own[i].low)))
             return false;
     return true;
 }
@@ -302,12 +296,12 @@ static bool restrict_self(void)
     };
     const struct sock_fprog filter = {sizeof lines / sizeof *lines, (struct sock_filter *)lines};
     struct rlimit memory = {MEMORY_MOST, MEMORY_MOST}, none = {0, 0};
-    if (failed(sys_call(SYS_prlimit64, 0, RLIMIT_AS, &memory, NULL)) ||
-        failed(sys_call(SYS_prlimit64, 0, RLIMIT_CORE, &none, NULL)) ||
-        failed(sys_call(SYS_prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)))
+    if (sys_failed(sys_call(SYS_prlimit64, 0, RLIMIT_AS, &memory, NULL)) ||
+        sys_failed(sys_call(SYS_prlimit64, 0, RLIMIT_CORE, &none, NULL)) ||
+        sys_failed(sys_call(SYS_prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)))
         return false;
-    return !failed(sys_call(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_SPEC_ALLOW, &filter)) ||
-           !failed(sys_call(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &filter));
+    return !sys_failed(sys_call(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_SPEC_ALLOW, &filter)) ||
+           !sys_failed(sys_call(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &filter));
 }
 
 void executor_main(const uint64_t *initial)

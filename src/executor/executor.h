@@ -43,8 +43,7 @@ enum executor_end {
     EXECUTOR_CODE,        /* likewise, where the next instruction would be */
     EXECUTOR_FAULT,
     EXECUTOR_STEPS, /* too many instructions without an access */
-    EXECUTOR_REFUSED,
-    EXECUTOR_ENDS
+    EXECUTOR_REFUSED
 };
 
 struct executor_access {

@@ -21,11 +21,6 @@ static uint32_t used, current;
 static struct executor_job *job;
 static const struct executor_setup *setup;
 
-static bool failed(long result)
-{
-    return result < 0 && result > -4096;
-}
-
 static struct place *place_of(uint64_t page)
 {
     unsigned i = (unsigned)(page / PAGE_UNIT * 0x9e3779b97f4a7c15u >> 40) & (TABLE - 1);
@@ -99,8 +94,8 @@ static bool have(uint64_t page)
     }
     place->job = current;
     if (!place->mapped)
-        place->mapped = !failed(sys_call(SYS_mmap, page, PAGE_UNIT, PROT_READ | PROT_WRITE,
-                                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE | MAP_POPULATE, -1, 0L));
+        place->mapped = !sys_failed(sys_call(SYS_mmap, page, PAGE_UNIT, PROT_READ | PROT_WRITE,
+                                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE | MAP_POPULATE, -1, 0L));
     place->good = place->mapped && read_page(page);
     if (place->mapped && !place->good) { /* so that an instruction that gets there nevertheless faults */
         sys_call(SYS_munmap, page, PAGE_UNIT);

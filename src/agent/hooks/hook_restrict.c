@@ -54,7 +54,7 @@ AGENT_EXPORT long hook_syscall(long number, long a, long b, long c, long d, long
     if (__builtin_expect(real.syscall != NULL, 1))
         return real.syscall(number, a, b, c, d, e, f);
     long result = sys_raw(number, a, b, c, d, e, f);
-    if (result < 0 && result > -4096) {
+    if (sys_failed(result)) {
         errno = (int)-result;
         return -1;
     }

@@ -29,7 +29,7 @@ static bool region_fits(const struct wire_region *region, uint64_t bytes, uint64
 static void *map_shared(int fd, uint64_t bytes)
 {
     long mapped = sys_call(SYS_mmap, NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0L);
-    return mapped < 0 && mapped > -4096 ? NULL : (void *)mapped;
+    return sys_failed(mapped) ? NULL : (void *)mapped;
 }
 
 /* Closes `fd`. */

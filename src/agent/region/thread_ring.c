@@ -122,7 +122,7 @@ static uint8_t *map_again(uint64_t end)
 {
     uint64_t start = rings_page(agent_region);
     long at = sys_call(SYS_mremap, (uint8_t *)agent_region + start, 0L, end - start, MREMAP_MAYMOVE);
-    return at < 0 && at > -4096 ? NULL : (uint8_t *)at;
+    return sys_failed(at) ? NULL : (uint8_t *)at;
 }
 
 static uint8_t *map_ring(uint32_t index)

@@ -129,7 +129,7 @@ static bool make(void)
         return false;
     long at =
         sys_call(SYS_mmap, NULL, reserved_bytes(), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0L);
-    if ((unsigned long)at > -4096ul)
+    if (sys_failed(at))
         return false;
     bursts.reserved = (uint8_t *)at;
     uint8_t *times = bursts.reserved + step_long_bytes();

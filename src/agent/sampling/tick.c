@@ -37,14 +37,14 @@ void *tick_event(struct perf_event_attr *attr, void *at, int signal, int least, 
         *number = known + 1;
         page = sys_call(SYS_mmap, at, page_bytes(), PROT_READ, MAP_SHARED | (at ? MAP_FIXED : 0), fd, 0L);
     }
-    if ((page > 0 || page < -4095) && sys_call(SYS_fcntl, known, F_SETFL, O_ASYNC) != 0) {
+    if (!sys_failed(page) && sys_call(SYS_fcntl, known, F_SETFL, O_ASYNC) != 0) {
         sys_unmap((void *)page, page_bytes());
         page = -1;
     }
     if (known >= 0 && known != fd)
         sys_close(known);
     sys_close(fd); /* the mapping keeps the event */
-    return page < 0 && page > -4096 ? NULL : (void *)page;
+    return sys_failed(page) ? NULL : (void *)page;
 }
 
 static bool start_perf(struct agent_thread *self, uint64_t tick_ns, int signal)

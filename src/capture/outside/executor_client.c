@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 #include "base/own_files.h"
+#include "capture/outside/remote_memory.h"
 #include "capture/process/proc.h"
 
 #include <errno.h>
@@ -9,7 +10,6 @@
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -148,17 +148,10 @@ static int prepare(struct executor_client *client, uint32_t target, struct error
     return 0;
 }
 
-static int open_of(uint32_t pid, const char *name)
-{
-    char path[48];
-    snprintf(path, sizeof path, "/proc/%u/%s", pid, name);
-    return open(path, O_RDONLY | O_CLOEXEC);
-}
-
 static int start(struct executor_client *client, const char *path, uint32_t pid, struct error *err)
 {
     int talk[2] = {-1, -1};
-    int mem = open_of(pid, "mem"), refused = errno, pagemap = open_of(pid, "pagemap");
+    int mem = remote_file(pid, "mem"), refused = errno, pagemap = remote_file(pid, "pagemap");
     int area = memfd_create("numalens", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     int code = 0;
     if (mem < 0 || pagemap < 0)

@@ -9,7 +9,7 @@
 
 enum { BLOCK_PAGES = REMOTE_BLOCK / PAGE_UNIT, PRESENT = 63 };
 
-static int open_of(uint32_t pid, const char *name)
+int remote_file(uint32_t pid, const char *name)
 {
     char path[48];
     snprintf(path, sizeof path, "/proc/%u/%s", pid, name);
@@ -18,8 +18,8 @@ static int open_of(uint32_t pid, const char *name)
 
 bool remote_open(struct remote_memory *memory, uint32_t pid)
 {
-    memory->mem = open_of(pid, "mem");
-    memory->pagemap = open_of(pid, "pagemap");
+    memory->mem = remote_file(pid, "mem");
+    memory->pagemap = remote_file(pid, "pagemap");
     remote_within(memory, 0, 0);
     if (memory->mem >= 0 && memory->pagemap >= 0)
         return true;

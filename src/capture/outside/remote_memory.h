@@ -16,6 +16,9 @@ struct remote_memory {
     uint8_t bytes[REMOTE_BLOCK];
 };
 
+/* Of /proc/PID, to be read; -1 with errno. */
+int remote_file(uint32_t pid, const char *name);
+
 /* False: not ours to read, or ended. */
 bool remote_open(struct remote_memory *memory, uint32_t pid);
 void remote_close(struct remote_memory *memory);

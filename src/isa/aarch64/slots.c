@@ -33,7 +33,7 @@ bool slots_start(void)
         return true;
     const size_t size = (sizeof(struct slots) + PAGE_LARGEST - 1) & ~(PAGE_LARGEST - 1ul);
     long at = sys_call(SYS_mmap, NULL, 2 * size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0L);
-    if ((unsigned long)at > -4096ul)
+    if (sys_failed(at))
         return false;
     if (!code_map((uint8_t *)at, size, 0)) {
         sys_unmap((void *)at, 2 * size);

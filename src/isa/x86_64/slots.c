@@ -25,11 +25,6 @@ FORKED static _Atomic(struct engine *) kept[ENGINES_KEPT];
 FORKED static _Atomic(struct engine *) first; /* that children have the addresses of, or NULL */
 FORKED static bool first_is_parents; /* its memory; written at a fork, then by the thread that has the engine */
 
-static bool failed(long result)
-{
-    return result < 0 && result > -4096;
-}
-
 static uint8_t *base_of(const struct engine *engine)
 {
     return (uint8_t *)engine - 2 * (size_t)ENGINE_CODE;
@@ -50,12 +45,12 @@ static struct engine *map(void)
 {
     long at =
         sys_call(SYS_mmap, NULL, (size_t)ALL_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0L);
-    if (failed(at))
+    if (sys_failed(at))
         return NULL;
     uint8_t *base = (uint8_t *)at;
     struct engine *engine = (struct engine *)(base + 2 * ENGINE_CODE), *none = NULL;
     if (fill(base) && (atomic_compare_exchange_strong(&first, &none, engine) ||
-                       !failed(sys_call(SYS_madvise, base, (size_t)ALL_BYTES, MADV_DONTFORK))))
+                       !sys_failed(sys_call(SYS_madvise, base, (size_t)ALL_BYTES, MADV_DONTFORK))))
         return engine;
     sys_unmap(base, ALL_BYTES);
     return NULL;
