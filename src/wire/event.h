@@ -301,10 +301,11 @@ struct event_long_burst {
     uint8_t end;          /* enum long_end */
 };
 
-/* Comes early, whatever its time is: `since` is when [addr, addr + size) began to be that. 0: as long as the image is known. What
- * came before at the same addresses is over then. */
 #define RUNTIME_CODE_SCRIPT                                                                                            \
     (UINT64_C(1) << 62) /* from here on no processor has code: lines of an interpreted program */
+
+/* Comes early, whatever its time is: `since` is when [addr, addr + size) began to be that. 0: as long as the image is known. What
+ * came before at the same addresses is over then. */
 struct event_runtime_code {
     uint64_t addr, size, since;
     uint32_t line;
