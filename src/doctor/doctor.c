@@ -20,7 +20,8 @@ static char *describe_machine(void)
     return text;
 }
 
-const struct doctor_check *doctor_find(const struct doctor *doctor, const char *id)
+/* The check of that id, or NULL. */
+static const struct doctor_check *doctor_find(const struct doctor *doctor, const char *id)
 {
     array_each (&doctor->checks, struct doctor_check, check)
         if (strcmp(check->id, id) == 0)

@@ -40,6 +40,3 @@ void doctor_free(struct doctor *doctor);
 
 /* What the trial recording records: reads and writes for a moment. This program runs itself with `doctor --exercise`. */
 void doctor_exercise(void);
-
-/* The check of that id, or NULL. */
-const struct doctor_check *doctor_find(const struct doctor *doctor, const char *id);

@@ -62,12 +62,8 @@ static void take_weight(struct perf_walk *walk, struct perf_sample *sample, uint
 {
     sample->weight = perf_walk64(walk);
     sample->latency = (uint32_t)sample->weight;
-    if (type & PERF_SAMPLE_WEIGHT) {
-        sample->latency = sample->weight > UINT32_MAX ? UINT32_MAX : (uint32_t)sample->weight;
-    } else {
-        sample->instruction_latency = (uint16_t)(sample->weight >> 32);
-        sample->retire_latency = (uint16_t)(sample->weight >> 48);
-    }
+    if (type & PERF_SAMPLE_WEIGHT && sample->weight > UINT32_MAX)
+        sample->latency = UINT32_MAX;
 }
 
 static void take_raw(struct perf_walk *walk, struct perf_sample *sample)
@@ -92,7 +88,7 @@ static inline void take_event_and_cpu(struct perf_walk *walk, struct perf_sample
     if (type & PERF_SAMPLE_ID)
         sample->id = perf_walk64(walk);
     if (type & PERF_SAMPLE_STREAM_ID)
-        sample->stream_id = perf_walk64(walk);
+        perf_walk64(walk);
     if (type & PERF_SAMPLE_CPU) {
         sample->cpu = perf_walk32(walk);
         perf_walk32(walk);
@@ -142,7 +138,7 @@ bool perf_sample_parse(struct perf_sample *sample, const struct perf_layout *lay
     if (type & PERF_SAMPLE_DATA_SRC)
         sample->data_src = perf_walk64(&walk);
     if (type & PERF_SAMPLE_TRANSACTION)
-        sample->transaction = perf_walk64(&walk);
+        perf_walk64(&walk);
     if (type & PERF_SAMPLE_REGS_INTR)
         skip_registers(&walk, layout->sample_regs_intr);
     if (type & PERF_SAMPLE_PHYS_ADDR)
@@ -150,9 +146,9 @@ bool perf_sample_parse(struct perf_sample *sample, const struct perf_layout *lay
     if (type & PERF_SAMPLE_CGROUP)
         perf_walk64(&walk);
     if (type & PERF_SAMPLE_DATA_PAGE_SIZE)
-        sample->data_page_size = perf_walk64(&walk);
+        perf_walk64(&walk);
     if (type & PERF_SAMPLE_CODE_PAGE_SIZE)
-        sample->code_page_size = perf_walk64(&walk);
+        perf_walk64(&walk);
     if (type & PERF_SAMPLE_AUX)
         perf_walk_bytes(&walk, perf_walk64(&walk));
     return !walk.short_of;

@@ -16,12 +16,10 @@ struct perf_layout { /* what decides where a record's fields are */
 
 struct perf_sample {
     uint64_t present; /* PERF_SAMPLE_* bits that are filled below */
-    uint64_t ip, time, addr, id, stream_id, period, physical, data_src, transaction, code_page_size, data_page_size;
+    uint64_t ip, time, addr, id, period, physical, data_src;
     uint32_t pid, tid, cpu;
-    uint64_t weight;         /* PERF_SAMPLE_WEIGHT, or the whole of WEIGHT_STRUCT */
-    uint32_t latency;        /* weight, or WEIGHT_STRUCT's var1_dw */
-    uint16_t retire_latency; /* WEIGHT_STRUCT's var3_w (ins_lat is var2_w) */
-    uint16_t instruction_latency;
+    uint64_t weight;          /* PERF_SAMPLE_WEIGHT, or the whole of WEIGHT_STRUCT */
+    uint32_t latency;         /* weight, or WEIGHT_STRUCT's var1_dw */
     const uint8_t *callchain; /* `callchain_count` 8-byte addresses, not swapped: perf_sample_frame reads one */
     uint64_t callchain_count;
     const uint8_t *raw; /* PERF_SAMPLE_RAW: IBS registers */

@@ -1,4 +1,4 @@
-/* symbols/debuginfo_internal.h - the index that units.c builds and inlines.c and variables.c use. */
+/* symbols/debuginfo_internal.h - the index that units.c builds, and frames.c, variables.c and others use. */
 #pragma once
 
 #include "base/array.h"
@@ -77,8 +77,6 @@ void debuginfo_read_variables(struct debuginfo *info); /* once: `variables` and 
 
 /* File and line of a declaration, where it has them. */
 void debuginfo_declaration(struct debuginfo *info, Dwarf_Die *die, struct symbol_object *object);
-
-void range_list_sort(range_list *list);
 
 /* The innermost range that covers `addr`, or NULL. */
 const struct owned_range *range_list_find(const range_list *list, uint64_t addr);

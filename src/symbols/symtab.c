@@ -35,7 +35,8 @@ static bool is_edge(const char *name)
     return false;
 }
 
-uint32_t symtab_rank(const char *name, unsigned char info)
+/* How well a name suits an address that has several: the lowest is the one that programmers use. */
+static uint32_t rank_of(const char *name, unsigned char info)
 {
     uint32_t underscores = 0;
     if (strncmp(name, "_Z", 2) != 0 && strncmp(name, "_R", 2) != 0)
@@ -76,7 +77,7 @@ static void add_symbol(const GElf_Sym *symbol, const char *name, const place_lis
         table_add(&symtab->thread_locals, (struct table_entry){.start = symbol->st_value,
                                                                .size = symbol->st_size,
                                                                .name = name,
-                                                               .rank = symtab_rank(name, symbol->st_info)});
+                                                               .rank = rank_of(name, symbol->st_info)});
         return;
     }
     const struct section_range *place = &places->items[symbol->st_shndx];
@@ -93,7 +94,7 @@ static void add_symbol(const GElf_Sym *symbol, const char *name, const place_lis
     else
         return;
     struct table_entry entry = {
-        .start = symbol->st_value, .size = symbol->st_size, .name = name, .rank = symtab_rank(name, symbol->st_info)};
+        .start = symbol->st_value, .size = symbol->st_size, .name = name, .rank = rank_of(name, symbol->st_info)};
     uint64_t room = place->end - entry.start;
     if (entry.size == 0) {
         entry.open_size = true;
@@ -168,7 +169,7 @@ void symtab_read_minidebug(const struct binary *binary, struct table *functions,
                 table_add(functions, (struct table_entry){.start = addr - bias,
                                                           .size = symbol.st_size,
                                                           .name = strtab_intern(names, name),
-                                                          .rank = symtab_rank(name, symbol.st_info)});
+                                                          .rank = rank_of(name, symbol.st_info)});
         }
     }
     dwfl_end(dwfl);

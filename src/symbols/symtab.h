@@ -19,6 +19,3 @@ void symtab_read_minidebug(const struct binary *binary, struct table *functions,
 
 /* The stubs through which calls leave a module, as "malloc@plt". */
 void symtab_read_plt(const struct binary *binary, struct table *functions, struct strtab *names);
-
-/* How well a name suits an address that has several: the lowest is the one that programmers use. */
-uint32_t symtab_rank(const char *name, unsigned char info);

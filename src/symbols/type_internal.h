@@ -4,7 +4,6 @@
 #include "symbols/debuginfo_internal.h"
 #include "symbols/types.h"
 
-const struct symbol_type *type_make(struct debuginfo *info, Dwarf_Die *die); /* NULL for what has no size */
 const struct symbol_type *type_of_items(struct debuginfo *info,
                                         const Dwarf_Die *type); /* of an array of any dimensions */
 

@@ -71,7 +71,8 @@ static const char *name_of(struct debuginfo *info, Dwarf_Die *type, const char *
     return strtab_intern(symbols_names(info->symbols), alias);
 }
 
-const struct symbol_type *type_make(struct debuginfo *info, Dwarf_Die *die)
+/* NULL for what has no size */
+static const struct symbol_type *type_make(struct debuginfo *info, Dwarf_Die *die)
 {
     Dwarf_Die type = *die;
     const char *alias = NULL;

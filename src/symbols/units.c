@@ -17,7 +17,7 @@ static int by_low(const void *left, const void *right)
     return a->high > b->high ? -1 : a->high < b->high; /* the inner one last */
 }
 
-void range_list_sort(range_list *list)
+static void range_list_sort(range_list *list)
 {
     if (list->count > 1)
         qsort(list->items, list->count, sizeof *list->items, by_low);

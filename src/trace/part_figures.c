@@ -37,7 +37,8 @@ static bool adds_up(const char *key)
     return strcmp(key, "unwritten") == 0;
 }
 
-void trace_parts_subtract(struct trace_session *ending, const struct trace_session *before)
+/* Takes from the figures of `ending`, which are of the run so far, those of `before`, which were of the run up to the file's start. */
+static void trace_parts_subtract(struct trace_session *ending, const struct trace_session *before)
 {
     for (unsigned i = 0; i < sizeof figures / sizeof *figures; i++) {
         if (!trace_session_get(ending, figures[i]))

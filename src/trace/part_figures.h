@@ -3,9 +3,6 @@
 
 #include "trace/session.h"
 
-/* Takes from the figures of `ending`, which are of the run so far, those of `before`, which were of the run up to the file's start. */
-void trace_parts_subtract(struct trace_session *ending, const struct trace_session *before);
-
 /* Adds the figures of `ending` to those of `sum`; and why something could not be written, when `sum` does not say. */
 void trace_parts_add(struct trace_session *sum, const struct trace_session *ending);
 

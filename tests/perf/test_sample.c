@@ -74,7 +74,6 @@ static void takes_every_field(bool swapped)
     assert_int_equal(sample.tid, 11);
     assert_int_equal(sample.time, 123456789);
     assert_int_equal(sample.addr, 0x7f0000001040);
-    assert_int_equal(sample.stream_id, 5);
     assert_int_equal(sample.cpu, 3);
     assert_int_equal(sample.period, 1000);
     assert_int_equal(sample.callchain_count, 2);
@@ -83,12 +82,8 @@ static void takes_every_field(bool swapped)
     assert_int_equal(sample.raw_size, 12);
     assert_int_equal(sample.raw[11], 11);
     assert_int_equal(sample.latency, 420);
-    assert_int_equal(sample.instruction_latency, 30);
-    assert_int_equal(sample.retire_latency, 7);
     assert_int_equal(sample.data_src, 0x68100142);
     assert_int_equal(sample.physical, 0x123000);
-    assert_int_equal(sample.data_page_size, 4096);
-    assert_int_equal(sample.code_page_size, 2097152);
 }
 
 static void test_native(void **state)

@@ -38,7 +38,7 @@ struct agg_scratch {
     struct ending *ending; /* of the row, by what they have more than a split, rising */
     uint32_t endings;
     uint64_t wholes;          /* states of the problem that are best whole */
-    uint16_t *first, *behind; /* by child and unit: agg_align */
+    uint16_t *first, *behind; /* by child and unit: align() */
 };
 
 struct agg_scratch *agg_scratch_new(const struct agg *agg)
@@ -67,8 +67,9 @@ void agg_scratch_free(struct agg_scratch *scratch)
     free(scratch);
 }
 
-void agg_align(const struct agg *agg, unsigned index, const struct agg_problem *parent, const struct agg_problem *child,
-               uint16_t *first, uint16_t *behind)
+/* The child's unit that is the first not before each of the parent's, and behind the last not after it. */
+static void align(const struct agg *agg, unsigned index, const struct agg_problem *parent,
+                  const struct agg_problem *child, uint16_t *first, uint16_t *behind)
 {
     const uint32_t *units = agg->level[index].units.items;
     uint32_t width = agg->width[index], at = 0;
@@ -94,7 +95,7 @@ struct solving { /* one problem */
     uint32_t children; /* with values in this stretch */
     const struct agg_problem *child[AGG_CHILDREN];
     const double *child_value[AGG_CHILDREN], *child_a[AGG_CHILDREN];
-    const uint16_t *first[AGG_CHILDREN], *behind[AGG_CHILDREN]; /* agg_align */
+    const uint16_t *first[AGG_CHILDREN], *behind[AGG_CHILDREN]; /* align() */
 };
 
 /* Where the states that begin with unit i are, less i: add the last unit. */
@@ -395,7 +396,7 @@ static void solve_problem(struct agg *agg, unsigned index, uint32_t stretch, uin
             continue;
         uint16_t *first = agg->scratch->first + s.children * (agg->most_units + 1);
         uint16_t *behind = agg->scratch->behind + s.children * (agg->most_units + 1);
-        agg_align(agg, index, problem, &level->problems.items[other], first, behind);
+        align(agg, index, problem, &level->problems.items[other], first, behind);
         s.child[s.children] = &level->problems.items[other];
         s.child_value[s.children] = agg->value + agg->value_at[child];
         s.child_a[s.children] = agg->a + agg->value_at[child];

@@ -104,7 +104,3 @@ struct agg_line agg_read(const struct agg *agg, agg_blocks *blocks, uint64_t mos
 
 struct agg_scratch *agg_scratch_new(const struct agg *agg);
 void agg_scratch_free(struct agg_scratch *scratch);
-
-/* The child's unit that is the first not before each of the parent's, and behind the last not after it. */
-void agg_align(const struct agg *agg, unsigned level, const struct agg_problem *parent, const struct agg_problem *child,
-               uint16_t *first, uint16_t *behind);

@@ -23,7 +23,7 @@ struct recent {
     uint32_t page, thread, slice, cell;
 };
 
-void memory_vote(struct memory_votes *votes, uint32_t object, uint32_t weight)
+static void memory_vote(struct memory_votes *votes, uint32_t object, uint32_t weight)
 {
     uint32_t min_weight = weight;
     for (unsigned i = 0; i < MEMORY_VOTES; i++) {

@@ -16,7 +16,6 @@ struct memory_votes {
     uint32_t object[MEMORY_VOTES], weight[MEMORY_VOTES]; /* weight 0: free */
 };
 
-void memory_vote(struct memory_votes *votes, uint32_t object, uint32_t weight);
 void memory_votes_join(struct memory_votes *votes, const struct memory_votes *more);
 uint32_t memory_votes_winner(const struct memory_votes *votes); /* or FLOW_NONE */
 

@@ -30,7 +30,7 @@ struct choosing {
     const struct pmu_request *request;
 };
 
-const char *pmu_kind_name(enum pmu_kind kind)
+static const char *pmu_kind_name(enum pmu_kind kind)
 {
     static const char *const names[] = {"a memory PMU", "Intel PEBS", "AMD IBS", "Arm SPE"};
     return names[kind];

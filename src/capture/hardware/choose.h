@@ -51,8 +51,6 @@ struct pmu_choice {
 int pmu_choose(struct pmu_choice *choice, const char *sysfs, const char *cpuid, enum pmu_kind kind,
                const struct pmu_request *request, struct error *err);
 
-const char *pmu_kind_name(enum pmu_kind kind); /* "Intel PEBS" */
-
 /* The name of this machine's processor; "" when it cannot be reported. */
 void pmu_cpuid(char *text, size_t size);
 

@@ -78,7 +78,7 @@ static void refuse(struct outside *outside, uint32_t pid)
     outside->totals.refused++;
 }
 
-bool outside_start_executor(struct outside *outside, struct outside_process *process, struct error *err)
+static bool outside_start_executor(struct outside *outside, struct outside_process *process, struct error *err)
 {
     process->starts = false;
     process->executor = executor_start(process->pid, err);

@@ -71,7 +71,6 @@ bool outside_is_quiet(const struct outside *outside);
 /* Starts executors and looks at heaps where that is due. False: it is, but not now. */
 bool outside_work(struct outside *outside, uint64_t now);
 
-bool outside_start_executor(struct outside *outside, struct outside_process *process, struct error *err);
 void outside_restart(struct outside *outside,
                      struct outside_process *process); /* its executor, which has ended; with the next tick */
 

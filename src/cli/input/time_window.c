@@ -87,7 +87,8 @@ static bool parse_date(const char *text, struct time_bound *bound)
     return true;
 }
 
-bool time_bound_parse(struct time_bound *bound, const char *text)
+/* False when the text is no time. It must live as long as the bound. */
+static bool time_bound_parse(struct time_bound *bound, const char *text)
 {
     const char *rest = text;
     *bound = (struct time_bound){.text = text};

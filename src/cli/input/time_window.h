@@ -20,9 +20,6 @@ struct time_window { /* zeroed = all */
     struct time_bound since, until;
 };
 
-/* False when the text is no time. It must live as long as the bound. */
-bool time_bound_parse(struct time_bound *bound, const char *text);
-
 /* The same for an option, which it names when it complains. */
 struct argp_state;
 void time_window_option(struct argp_state *state, const char *option, const char *text, struct time_bound *bound);

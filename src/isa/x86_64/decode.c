@@ -62,7 +62,6 @@ unsigned form_size(const struct form *form, unsigned size_code)
 
 void form_modrm(struct form *form, unsigned disp8_scale)
 {
-    form->has_modrm = true;
     form->modrm_at = form->at;
     form->modrm = form_byte(form);
     unsigned mod = form->modrm >> 6;

@@ -25,7 +25,7 @@ struct form {
     bool broadcast;        /* EVEX.b */
     uint8_t mask;          /* EVEX.aaa */
     /* ModRM */
-    bool has_modrm, is_memory;
+    bool is_memory;
     uint8_t modrm, reg, rm;                              /* reg, rm: three bits */
     uint8_t rip_at;                                      /* where a displacement from rip is, or 0 */
     uint8_t modrm_at, prefix_at, opcode_at, map, opcode; /* see struct decoded */

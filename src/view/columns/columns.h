@@ -128,6 +128,5 @@ const struct facts_subject *row_subject(const struct rows *rows, const struct ro
 
 /* The renderers; the page's is page/parts/put.h. Fields go into the open object. */
 void columns_print(const struct rows *rows, const struct view_options *options, unsigned indent, FILE *out);
-void columns_put(struct json *json, const struct column *columns, const struct rows *rows, const struct row *row);
 void columns_put_row(struct json *json, const struct rows *rows, const struct row *row);
 void value_put(struct json *json, const char *key, const struct value *value, const struct flow *flow);

@@ -75,7 +75,7 @@ void value_put(struct json *json, const char *key, const struct value *value, co
     }
 }
 
-void columns_put(struct json *json, const struct column *columns, const struct rows *rows, const struct row *row)
+static void columns_put(struct json *json, const struct column *columns, const struct rows *rows, const struct row *row)
 {
     for (const struct column *column = columns; !column_is_end(column); column++) {
         if (row->is_bare && !(column->flags & COLUMN_BARE))

@@ -3,7 +3,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-bool span_of(const struct flow *flow, const struct view_options *options, struct span *span)
+/* False when the report is of the whole run. */
+static bool span_of(const struct flow *flow, const struct view_options *options, struct span *span)
 {
     const struct trace_session *session = flow_session(flow);
     uint64_t first = session ? trace_session_number(session, "part", 0) : 0;

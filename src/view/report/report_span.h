@@ -12,9 +12,6 @@ struct span {
     bool goes_on; /* there are later files */
 };
 
-/* False when the report is of the whole run. */
-bool span_of(const struct flow *flow, const struct view_options *options, struct span *span);
-
 /* One sentence, or "" for a whole run. */
 void span_text(const struct flow *flow, const struct view_options *options, char *text, size_t room);
 
