@@ -73,15 +73,15 @@ struct paired_ratio paired_ratio(const struct paired *paired, double chance)
     return (struct paired_ratio){exp(mean), exp(mean - wide), exp(mean + wide)};
 }
 
-enum paired_answer paired_answer(const struct paired *paired, unsigned most, double chance, double least)
+enum paired_answer paired_answer(const struct paired *paired, unsigned most, double chance, double margin)
 {
     if (paired->count < PAIRED_LEAST)
         return paired->count >= most ? PAIRED_NOT_FASTER : PAIRED_OPEN;
     unsigned looks = most >= PAIRED_LEAST ? most - PAIRED_LEAST + 1 : 1;
     struct paired_ratio ratio = paired_ratio(paired, 2 * chance / looks);
-    if (ratio.low > 1 && ratio.factor >= least)
+    if (ratio.low > 1 && ratio.factor >= margin)
         return PAIRED_FASTER;
-    if (ratio.high < least || paired->count >= most)
+    if (ratio.high < margin || paired->count >= most)
         return PAIRED_NOT_FASTER;
     return PAIRED_OPEN;
 }

@@ -111,7 +111,7 @@ const char *problem_name(enum problem problem)
 /* Remote shares are samples' shares: few points are chance, however close the runs happen to be. */
 static bool they_differ(const struct middle *left, const struct middle *right, enum verdict_by by)
 {
-    double spread = fmax(left->most - left->least, right->most - right->least);
+    double spread = fmax(left->max - left->min, right->max - right->min);
     spread = by == BY_REMOTE ? fmax(spread, thresholds.changed) : spread;
     return fabs(left->median - right->median) > spread;
 }

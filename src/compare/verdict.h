@@ -17,7 +17,7 @@ struct placed { /* a program under one placement */
 };
 
 struct middle { /* of one figure over the runs */
-    double median, least, most;
+    double median, min, max;
 };
 
 enum verdict_by { BY_TIME, BY_PLAIN_TIME, BY_REMOTE };

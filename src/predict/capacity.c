@@ -22,7 +22,7 @@ struct asking {
     bool all_cpus;
     uint32_t nodes, resources; /* memories, then links from node to node */
     double *bytes;             /* threads * nodes, in one phase */
-    double *least;             /* of those */
+    double *lower_bound;       /* of those */
     double *asked[ASKS];       /* steps of phases * resources */
     double *can;               /* likewise */
     double *length;            /* of a step */
@@ -37,7 +37,7 @@ static void gather(struct asking *asking, const struct placer *placer, size_t fr
 {
     const struct demand *demand = asking->demand;
     memset(asking->bytes, 0, demand->threads.count * asking->nodes * sizeof *asking->bytes);
-    memset(asking->least, 0, demand->threads.count * asking->nodes * sizeof *asking->least);
+    memset(asking->lower_bound, 0, demand->threads.count * asking->nodes * sizeof *asking->lower_bound);
     *written = 0;
     for (size_t i = from; i < to; i++) {
         const struct demand_cell *cell = &demand->cells.items[i];
@@ -47,7 +47,7 @@ static void gather(struct asking *asking, const struct placer *placer, size_t fr
         for (uint32_t k = 0; k < asking->nodes; k++) {
             double part = node < 0 ? 1.0 / asking->nodes : (uint32_t)node == k ? 1 : 0;
             asking->bytes[row + k] += part * cell->bytes;
-            asking->least[row + k] += part * cell->least;
+            asking->lower_bound[row + k] += part * cell->lower_bound;
         }
     }
 }
@@ -75,7 +75,7 @@ static void ask_for(struct asking *asking, uint32_t phase, uint32_t thread, enum
     uint32_t nodes = asking->nodes, own = demand->threads.items[thread].node;
     double error = demand->threads.items[thread].error, speed = is_here(asking->machine) ? 1 : thresholds.core_speed;
     const double factor[ASKS] = {1, fmax(1 - error, 0) / speed, (1 + error) * speed};
-    const double *bytes = (which == ASKED_LOW ? asking->least : asking->bytes) + (size_t)thread * nodes;
+    const double *bytes = (which == ASKED_LOW ? asking->lower_bound : asking->bytes) + (size_t)thread * nodes;
     double cpu_s = demand->cpu_s[(size_t)phase * demand->threads.count + thread], total = 0;
     double *asked = asking->asked[which] + (size_t)phase * STEPS * asking->resources;
     for (uint32_t k = 0; k < nodes; k++)
@@ -173,7 +173,7 @@ struct capacity capacity_of(const struct model *machine, const struct demand *de
                             .nodes = nodes,
                             .resources = resources,
                             .bytes = mem_zalloc(threads * nodes * sizeof(double)),
-                            .least = mem_zalloc(threads * nodes * sizeof(double)),
+                            .lower_bound = mem_zalloc(threads * nodes * sizeof(double)),
                             .all_cpus = plan->all_cpus,
                             .can = mem_zalloc(cells * sizeof(double)),
                             .length = mem_zalloc(((size_t)demand->phase_count * STEPS + 1) * sizeof(double))};
@@ -192,7 +192,7 @@ struct capacity capacity_of(const struct model *machine, const struct demand *de
     struct capacity capacity = demand->phase_count ? choose(&asking) : (struct capacity){0};
     placer_free(placer);
     free(asking.bytes);
-    free(asking.least);
+    free(asking.lower_bound);
     for (int which = 0; which < ASKS; which++)
         free(asking.asked[which]);
     free(asking.can);

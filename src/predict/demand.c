@@ -330,7 +330,7 @@ static void add_access(void *context, const struct flow_access *access)
                               .burst = maker->burst_of[access->thread]});
     cell->bytes += traffic_total(&bytes) * seconds;
     cell->written += bytes.written * seconds;
-    cell->least += bytes.least * seconds;
+    cell->lower_bound += bytes.lower_bound * seconds;
     if (named && waited(maker, access)) {
         double loads = loads_of(maker, row, &bytes);
         cell->loads += loads;

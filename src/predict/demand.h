@@ -24,7 +24,7 @@ struct demand_cell {
     bool stores;            /* into the object */
     bool settled;           /* nothing was met any more that stores into the object, from here on */
     double bytes, written;  /* in the phase; `written` is part of `bytes` */
-    double least;           /* bytes, at least: long bursts may be too short for the cache */
+    double lower_bound;     /* bytes, at least: long bursts may be too short for the cache */
     double loads, load_s;   /* that wait for memory; and how long, one after the other, where it was recorded */
     uint32_t near_count;
     uint32_t near[DEMAND_NEAR]; /* threads of other bursts that are next to it in the object, the nearest first */

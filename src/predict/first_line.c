@@ -374,7 +374,7 @@ static void take(struct judge *judge, struct error *err)
     const struct traffic *traffic = judge->traffic;
     double error;
     findings->bytes = traffic_total(&traffic->all);
-    findings->bytes_low = fmax(traffic->all.least - 2 * traffic->all.error, 0);
+    findings->bytes_low = fmax(traffic->all.lower_bound - 2 * traffic->all.error, 0);
     findings->bytes_high = findings->bytes + 2 * traffic->all.error;
     findings->remote_bytes = traffic_remote_share(traffic, &error);
     findings->remote_bytes_low = fmax(findings->remote_bytes - 2 * error, 0);

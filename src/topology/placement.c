@@ -155,14 +155,14 @@ static void by_weights(struct placement *placement, const struct placement_limit
 {
     size_t used =
         (size_t)snprintf(placement->text, sizeof placement->text, "threads where the kernel puts them, pages");
-    uint8_t least = UINT8_MAX, most = 0;
+    uint8_t min_weight = UINT8_MAX, max_weight = 0;
     bool first = true;
     for (uint32_t node = 0; node < PLACEMENT_CPUS; node++) {
         uint8_t weight = limits->weights[node];
         if (!placement_set_has(&placement->nodes, node))
             continue;
-        least = weight < least ? weight : least;
-        most = weight > most ? weight : most;
+        min_weight = weight < min_weight ? weight : min_weight;
+        max_weight = weight > max_weight ? weight : max_weight;
         if (used < sizeof placement->text)
             used += (size_t)snprintf(placement->text + used, sizeof placement->text - used, "%s %u on node %u",
                                      first ? "" : ",", weight, node);
@@ -171,9 +171,9 @@ static void by_weights(struct placement *placement, const struct placement_limit
     placement->memory = PLACEMENT_BY_WEIGHTS;
     if (used + 9 < sizeof placement->text)
         strcpy(placement->text + used, " in turn");
-    if (least == 0)
+    if (min_weight == 0)
         refuse(placement, "this kernel has no weighted interleaving (Linux 6.9 has)");
-    else if (least == most)
+    else if (min_weight == max_weight)
         refuse(placement, "the kernel's weights of the nodes are equal, so that it is interleave "
                           "(/sys/kernel/mm/mempolicy/weighted_interleave)");
 }

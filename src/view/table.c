@@ -108,14 +108,14 @@ static size_t min_width(const struct table *table, unsigned column)
     return needed;
 }
 
-/* Cuts left columns to `least`, the last one first, as far as lines are wider than `width`. */
-static void cut_left(struct table *table, unsigned indent, size_t flex, unsigned width, size_t least)
+/* Cuts left columns to `narrowest`, the last one first, as far as lines are wider than `width`. */
+static void cut_left(struct table *table, unsigned indent, size_t flex, unsigned width, size_t narrowest)
 {
     for (unsigned i = table->column_count; i-- > 0;) {
         size_t *own = &table->columns[i].width, all = fixed_width(table, indent) + flex - (flex ? 0 : GAP);
-        if (!table->columns[i].used || table->columns[i].align != TABLE_LEFT || all <= width || *own <= least)
+        if (!table->columns[i].used || table->columns[i].align != TABLE_LEFT || all <= width || *own <= narrowest)
             continue;
-        *own = *own - least > all - width ? *own - (all - width) : least;
+        *own = *own - narrowest > all - width ? *own - (all - width) : narrowest;
     }
 }
 
@@ -138,8 +138,8 @@ static void measure(struct table *table, unsigned indent, unsigned width)
         return;
     for (unsigned i = table->column_count; i-- > 0;)
         if (table->columns[i].align == TABLE_RIGHT && fixed_width(table, indent) + MIN_FLEX > width) {
-            size_t title = text_width(table->columns[i].title), least = min_width(table, i);
-            table->columns[i].width = title > least ? title : least;
+            size_t title = text_width(table->columns[i].title), narrowest = min_width(table, i);
+            table->columns[i].width = title > narrowest ? title : narrowest;
         }
     size_t wanted = flex < 0 ? 0 : min_width(table, (unsigned)flex);
     wanted = wanted < GOOD_FLEX ? wanted : GOOD_FLEX;

@@ -157,7 +157,8 @@ static void look(const struct threads *threads)
             const struct reuse_row *row = &times.rows[i];
             struct reuse_counts *to = row->flags & REUSE_DIRTY ? &dirty : &counts;
             (row->flags & REUSE_AT_LEAST ? to->at_least : to->used)[row->bin] += (double)row->count;
-            to->least = to->least > 0 && to->least < (double)row->count ? to->least : (double)row->count;
+            to->smallest_row =
+                to->smallest_row > 0 && to->smallest_row < (double)row->count ? to->smallest_row : (double)row->count;
             if (to == &counts)
                 followed += (double)row->count;
         }

@@ -92,7 +92,7 @@ static void a_stream(void **state)
     assert_int_equal(run.traffic->bursts, ROUNDS);
     near(run.traffic->all.read, rate(&run));
     near(run.traffic->all.written, 0);
-    near(run.traffic->all.least, rate(&run));
+    near(run.traffic->all.lower_bound, rate(&run));
     assert_true(run.traffic->all.is_rated && run.traffic->all.error < 0.05 * rate(&run));
     assert_int_equal(array(&run, HEAP)->bytes.state, TRAFFIC_MEMORY);
     near(run.traffic->known_cache, WINDOW);
@@ -257,7 +257,7 @@ static void too_short(void **state)
     end(&run, cache);
     assert_true(run.traffic->at_most);
     near(run.traffic->all.read, rate(&run));
-    near(run.traffic->all.least, rate(&run) * (1 - cache / ARRAY));
+    near(run.traffic->all.lower_bound, rate(&run) * (1 - cache / ARRAY));
     finish(&run);
 }
 
@@ -277,7 +277,7 @@ static void smaller_than_the_cache(void **state)
     assert_true(run.traffic->at_most);
     near(run.traffic->all.read, SMALL / run.traffic->seconds);
     near(array(&run, addr)->bytes.read, SMALL / run.traffic->seconds);
-    near(run.traffic->all.least, 0);
+    near(run.traffic->all.lower_bound, 0);
     finish(&run);
 }
 

@@ -30,7 +30,7 @@ static void medians(void **state)
         runs[i].remote = i * 10;
     runs[0].unbalanced = runs[1].unbalanced = runs[2].unbalanced = true;
     struct middle middle = placed_middle(&made.items[0], figure_recorded);
-    assert_true(middle.median == 2.5 && middle.least == 1 && middle.most == 10);
+    assert_true(middle.median == 2.5 && middle.min == 1 && middle.max == 10);
     struct figures median = placed_median(&made.items[0], 0);
     assert_int_equal(median.remote, 15);
     assert_true(median.unbalanced);

@@ -142,7 +142,7 @@ static void side_by_side(void **state)
     assert_int_equal(demand->part_count, 2 * ROUNDS * TICKS / (unsigned)thresholds.bursts);
     array_each (&demand->cells, const struct demand_cell, cell) {
         assert_true(cell->loads == 0 && !cell->stores && cell->part < demand->part_count);
-        near(cell->least, cell->bytes);
+        near(cell->lower_bound, cell->bytes);
     }
     demand_free(demand);
 }

@@ -19,7 +19,7 @@ static size_t page_bytes(void)
     return getauxval(AT_PAGESZ);
 }
 
-void *tick_event(struct perf_event_attr *attr, void *at, int signal, int least, int *number)
+void *tick_event(struct perf_event_attr *attr, void *at, int signal, int above, int *number)
 {
     struct f_owner_ex owner = {.type = F_OWNER_TID, .pid = (pid_t)sys_call(SYS_gettid)};
     attr->size = sizeof *attr;
@@ -31,7 +31,7 @@ void *tick_event(struct perf_event_attr *attr, void *at, int signal, int least, 
         return NULL;
     long page = -1;
     int known =
-        least ? (int)sys_call(SYS_fcntl, fd, F_DUPFD_CLOEXEC, least) : fd; /* by which number its signals come */
+        above ? (int)sys_call(SYS_fcntl, fd, F_DUPFD_CLOEXEC, above) : fd; /* by which number its signals come */
     if (known >= 0 && sys_call(SYS_fcntl, fd, F_SETOWN_EX, &owner) == 0 &&
         sys_call(SYS_fcntl, fd, F_SETSIG, signal) == 0) {
         *number = known + 1;

@@ -19,9 +19,9 @@
 bool tick_start(struct agent_thread *self, uint64_t tick_ns, bool timer_only, int signal);
 
 /* A perf event of this thread's user code which sends it `signal`; mapped at `at`, or where there is room, which keeps it. NULL when
- * it is refused. `*number` is by what tick_is_event() recognises its signals: more than `least`. Also in handlers. */
+ * it is refused. `*number` is by what tick_is_event() recognises its signals: more than `above`. Also in handlers. */
 struct perf_event_attr;
-void *tick_event(struct perf_event_attr *attr, void *at, int signal, int least, int *number);
+void *tick_event(struct perf_event_attr *attr, void *at, int signal, int above, int *number);
 bool tick_is_event(const siginfo_t *info, int number);
 
 /* May be called in handlers, and when there is no tick. */

@@ -319,7 +319,7 @@ static void add(struct reuse_counts *counts, const struct row *row, double weigh
         counts->at_least[row->bin] += value;
     else
         counts->used[row->bin] += value;
-    counts->least = counts->least > 0 && counts->least < value ? counts->least : value;
+    counts->smallest_row = counts->smallest_row > 0 && counts->smallest_row < value ? counts->smallest_row : value;
 }
 
 /* Different lines in so many accesses. */

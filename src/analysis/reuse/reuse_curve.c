@@ -20,12 +20,12 @@ void reuse_curve_make(struct reuse_curve *curve, const struct reuse_counts *coun
             curve->last = bin;
     }
     /* What the curve of all is worth beside its own: where fewer are at risk, it shows more. */
-    double prior = all ? thresholds.few_bursts * counts->least : 0;
+    double prior = all ? thresholds.few_bursts * counts->smallest_row : 0;
     for (unsigned bin = 0; bin < REUSE_BINS; bin++) {
         double ended = counts->used[bin] + (bin == 1 ? counts->at_once : 0), risk = at_risk - counts->at_least[bin] / 2;
         double expected = all ? prior * all->hazard[bin] : 0;
         double hazard = fmax(risk, 0) + prior > 0 ? fmin(1, (ended + expected) / (fmax(risk, 0) + prior)) : 0;
-        if (!all && at_risk < thresholds.bursts * counts->least)
+        if (!all && at_risk < thresholds.bursts * counts->smallest_row)
             hazard = 0; /* one that ends among so few would seem to be all */
         double before = survival;
         survival *= 1 - hazard;

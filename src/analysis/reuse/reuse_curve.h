@@ -13,7 +13,7 @@ struct reuse_counts {
     double used[REUSE_BINS];     /* after so long */
     double at_least[REUSE_BINS]; /* after that or longer */
     double at_once; /* right away, besides: lines that are used all the time are followed by chance or not at all */
-    double least;   /* the smallest row that these are the sum of: what one line stands for that was followed */
+    double smallest_row; /* the smallest row that these are the sum of: what one line stands for that was followed */
 };
 
 struct reuse_curve {

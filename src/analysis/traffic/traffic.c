@@ -87,7 +87,7 @@ bool traffic_bytes_of(const struct traffic *traffic, const struct flow_access *a
     bytes->is_rated = true;
     bytes->read = row->bytes.read / samples;
     bytes->accesses = row->bytes.accesses / samples;
-    bytes->least = row->bytes.least / samples;
+    bytes->lower_bound = row->bytes.lower_bound / samples;
     if (row->stores == 0)
         bytes->written = row->bytes.written / samples;
     else if (access->write)
@@ -99,7 +99,7 @@ void traffic_add(struct traffic_bytes *to, const struct traffic_bytes *more)
 {
     to->read += more->read;
     to->written += more->written;
-    to->least += more->least;
+    to->lower_bound += more->lower_bound;
     to->accesses += more->accesses;
     to->samples += more->samples;
     to->known += more->known;
@@ -288,13 +288,13 @@ static void bound_above(struct traffic *traffic, double threads)
         double part = row->bytes.read > most ? most / row->bytes.read : 1;
         row->bytes.read *= part;
         row->bytes.written *= part;
-        row->bytes.least *= part;
+        row->bytes.lower_bound *= part;
         row->bytes.error *= part;
         traffic->all.read += row->bytes.read;
         traffic->all.written += row->bytes.written;
     }
-    traffic->all.least = traffic_total(&traffic->all);
-    traffic->all.error *= before > 0 ? traffic->all.least / before : 1;
+    traffic->all.lower_bound = traffic_total(&traffic->all);
+    traffic->all.error *= before > 0 ? traffic->all.lower_bound / before : 1;
 }
 
 /* What no burst was long enough to see used again may be used again from a cache, as far as it fits there: each thread has a part of
@@ -305,10 +305,10 @@ static void bound_below(struct traffic *traffic, double threads)
     array_each (&traffic->objects, const struct traffic_object, row)
         size += traffic_total(&row->bytes) > 0 ? size_of(traffic, row) : 0;
     double share = size > 0 ? fmax(1 - traffic->cache * threads / size, 0) : 0;
-    traffic->all.least *= share;
-    traffic->nobody.bytes.least *= share;
+    traffic->all.lower_bound *= share;
+    traffic->nobody.bytes.lower_bound *= share;
     array_each (&traffic->objects, struct traffic_object, row)
-        row->bytes.least *= share;
+        row->bytes.lower_bound *= share;
 }
 
 static void take_objects(struct traffic *traffic, const struct reuse_answer *answer)
@@ -320,12 +320,12 @@ static void take_objects(struct traffic *traffic, const struct reuse_answer *ans
         row->bytes.written += from->bytes.written;
         row->bytes.error += from->bytes.read_error + from->bytes.written_error;
         row->bytes.accesses += from->accesses;
-        row->bytes.least = traffic_total(&row->bytes);
+        row->bytes.lower_bound = traffic_total(&row->bytes);
         traffic->all.accesses += from->accesses;
     }
     traffic->all.read = answer->all.read;
     traffic->all.written = answer->all.written;
-    traffic->all.least = traffic_total(&traffic->all);
+    traffic->all.lower_bound = traffic_total(&traffic->all);
     traffic->all.error = answer->all.read_error + answer->all.written_error;
     if (!traffic->at_most)
         return;

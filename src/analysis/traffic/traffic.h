@@ -24,7 +24,7 @@ enum traffic_source {
 
 struct traffic_bytes {
     double read, written;   /* per second of the recording */
-    double least;           /* of both together: where bursts are too short for the cache, what must be (traffic.c) */
+    double lower_bound;     /* of both together: where bursts are too short for the cache, what must be (traffic.c) */
     double error;           /* of both together, standard error; 0 where it is not known */
     double accesses;        /* by bursts: per second; by data sources: events */
     uint64_t samples;       /* of it: bytes are shared out among threads, nodes and times by these */

@@ -104,10 +104,10 @@ static bool walk(struct glibc_heap *heap, uint64_t at, uint64_t end, uint64_t ar
     return passed == SURE;
 }
 
-static void walk_from(struct glibc_heap *heap, uint64_t base, uint64_t least, uint64_t most, uint64_t end,
+static void walk_from(struct glibc_heap *heap, uint64_t base, uint64_t first, uint64_t last, uint64_t end,
                       uint64_t arena)
 {
-    for (uint64_t offset = least; offset <= most; offset += HEADER)
+    for (uint64_t offset = first; offset <= last; offset += HEADER)
         if (walk(heap, base + offset, end, arena))
             return;
 }

@@ -85,8 +85,8 @@ static void keep_budget(struct outside *outside, uint64_t elapsed)
     uint64_t spent = own_cpu_ns(outside) + outside->totals.stop_ns;
     double more = (double)(spent - outside->spent_before);
     double may = (double)(outside->totals.cpu_ns - outside->cpu_before) * outside->options->budget_ppm / 1e6;
-    double least = (double)elapsed * outside->options->budget_least_ppm / 1e6;
-    may = may < least ? least : may;
+    double minimum = (double)elapsed * outside->options->budget_least_ppm / 1e6;
+    may = may < minimum ? minimum : may;
     if (outside->spent_before && may > 0) {
         double most = elapsed > 4 * OUTSIDE_SCAN_NS ? 8 : 2; /* looks may be rare */
         double saved = -DEBT_NS * may / (double)elapsed, back = outside->debt_ns * (double)elapsed / DEBT_NS;

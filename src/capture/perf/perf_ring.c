@@ -51,12 +51,12 @@ static uint64_t touch_pages(bool recorded)
 uint64_t perf_record_cost_ns(void)
 {
     enum { PASSES = 9 };
-    uint64_t least[2] = {UINT64_MAX, UINT64_MAX}; /* other programs may make some longer, never shorter */
+    uint64_t shortest[2] = {UINT64_MAX, UINT64_MAX}; /* other programs may make some longer, never shorter */
     for (int i = 0; i < 2 * PASSES; i++) {
         uint64_t ns = touch_pages(i % 2);
-        least[i % 2] = ns < least[i % 2] ? ns : least[i % 2];
+        shortest[i % 2] = ns < shortest[i % 2] ? ns : shortest[i % 2];
     }
-    return least[1] > least[0] ? least[1] - least[0] : 0;
+    return shortest[1] > shortest[0] ? shortest[1] - shortest[0] : 0;
 }
 
 void perf_attr_report_tasks(struct perf_event_attr *attr)

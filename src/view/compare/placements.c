@@ -20,7 +20,7 @@ static void time_cells(struct table *table, struct middle middle, bool spread)
 {
     table_cell(table, "%s", number_seconds(middle.median));
     if (spread)
-        table_cell(table, "%s", number_seconds(middle.most - middle.least));
+        table_cell(table, "%s", number_seconds(middle.max - middle.min));
     else
         table_cell(table, "-");
 }
@@ -129,8 +129,8 @@ static void put_middle(struct json *json, const char *key, struct middle middle)
 {
     json_object(json, key);
     json_real(json, "median", middle.median, 6);
-    json_real(json, "least", middle.least, 6);
-    json_real(json, "most", middle.most, 6);
+    json_real(json, "least", middle.min, 6);
+    json_real(json, "most", middle.max, 6);
     json_end(json);
 }
 

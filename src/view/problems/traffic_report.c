@@ -62,7 +62,7 @@ static void put_all_bytes(struct json *json, const struct traffic *traffic, cons
     put_bytes(json, "bytes_s", bytes, traffic_total(bytes));
     put_bytes(json, "read_bytes_s", bytes, bytes->read);
     put_unless(json, sampled, "write_bytes_s", bytes, bytes->written);
-    put_unless(json, sampled, "least_bytes_s", bytes, bytes->least);
+    put_unless(json, sampled, "least_bytes_s", bytes, bytes->lower_bound);
     put_unless(json, sampled || bytes->error <= 0, "error_bytes_s", bytes, bytes->error);
     json_text(json, "state", traffic_state_name(bytes->state));
     if (!sampled) {
@@ -267,7 +267,7 @@ static void columns(struct table *table, const struct traffic *traffic)
 /* Two standard errors to either side; below, what must be at least where bursts are too short for the cache. */
 static void interval_cell(struct table *table, const struct traffic_bytes *bytes)
 {
-    double low = bytes->least - 2 * bytes->error, high = traffic_total(bytes) + 2 * bytes->error;
+    double low = bytes->lower_bound - 2 * bytes->error, high = traffic_total(bytes) + 2 * bytes->error;
     if (!bytes->is_rated || bytes->error <= 0)
         table_cell(table, "-");
     else

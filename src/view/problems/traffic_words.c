@@ -77,7 +77,7 @@ const char *traffic_silence(const struct traffic *traffic, const struct view_opt
 static void bursts_opening(const struct traffic *traffic, const struct view_options *options, FILE *out)
 {
     const struct traffic_bytes *all = &traffic->all;
-    double low = all->least - 2 * all->error;
+    double low = all->lower_bound - 2 * all->error;
     paragraph(
         out, 2, options->width, "",
         "%.2f GB/s (%.2f to %.2f) between caches and memory, %.2f GB/s of it written back, where each thread has %s of "
