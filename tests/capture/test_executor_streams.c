@@ -22,6 +22,7 @@ enum {
     STREAMS = 10000,
     ASK_EACH = 20, /* streams between two of a known answer */
     WANT = 64,
+    ENDS = EXECUTOR_REFUSED + 1,
     HEADER_AT =
         512, /* of vector state as ptrace gives it: which components there are; none, so all are as at a program's start */
     STATE_BYTES = 576,
@@ -221,10 +222,11 @@ static bool run(void)
 /* mov rbx, [rax], the instruction, mov rcx, [rax + 8] */
 static void put(const uint8_t *bytes, size_t length)
 {
+    static const uint8_t first[] = {0x48, 0x8b, 0x18}, second[] = {0x48, 0x8b, 0x48, 0x08};
     memset(code, 0xcc, 64);
-    memcpy(code, "\x48\x8b\x18", 3);
-    memcpy(code + 3, bytes, length);
-    memcpy(code + 3 + length, "\x48\x8b\x48\x08", 4);
+    memcpy(code, first, sizeof first);
+    memcpy(code + sizeof first, bytes, length);
+    memcpy(code + sizeof first + length, second, sizeof second);
 }
 
 static void what_asks_for_more_is_refused(void **state)
@@ -239,7 +241,7 @@ static void what_asks_for_more_is_refused(void **state)
             (job->end != EXECUTOR_INSTRUCTION && job->end != EXECUTOR_FAULT))
             fail_msg("%s: %u accesses, end %u", refused[i].name, job->count, job->end);
     }
-    put(NULL, 0);
+    put(refused[0].bytes, 0);
     struct executor_job *job = job_at(CODE);
     job->general[0] = DATA + PAGE_UNIT;
     assert_true(run());
@@ -304,7 +306,7 @@ static void put_stream(uint8_t *to)
 static void streams_of_anything_do_no_harm(void **state)
 {
     (void)state;
-    unsigned noted = 0, ends[EXECUTOR_ENDS] = {0};
+    unsigned noted = 0, ends[ENDS] = {0};
     for (unsigned i = 0; i < STREAMS; i++) {
         uint8_t *to = code + any(32) * PAGE_UNIT + any(2 * STREAM);
         put_stream(to);
@@ -320,7 +322,7 @@ static void streams_of_anything_do_no_harm(void **state)
         job->fs_base = any(4) ? DATA : any_place() & ((1ull << 47) - 1);
         job->skip = (uint32_t)any(WANT);
         if (run()) {
-            assert_in_range(job->end, 0, EXECUTOR_ENDS - 1);
+            assert_in_range(job->end, 0, ENDS - 1);
             assert_in_range(job->count, 0, job->want);
             noted += job->count;
             ends[job->end]++;
@@ -337,7 +339,7 @@ static void streams_of_anything_do_no_harm(void **state)
                   "%u; %u executors ended\n",
                   noted, ends[0], ends[1], ends[2], ends[3], ends[4], ends[5], ends[6], ended);
     assert_true(noted > STREAMS);
-    for (unsigned k = 0; k < EXECUTOR_ENDS; k++)
+    for (unsigned k = 0; k < ENDS; k++)
         assert_true(ends[k] > 0);
     assert_int_equal(waitpid(other, NULL, WNOHANG), 0);
 }
