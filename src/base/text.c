@@ -176,6 +176,16 @@ char *text_shell(const char *word)
     return text;
 }
 
+bool text_contains(const char *text, const char *wanted)
+{
+    return text && strcasestr(text, wanted);
+}
+
+const char *text_plural(uint64_t count)
+{
+    return count == 1 ? "" : "s";
+}
+
 const char *text_file_name(const char *path)
 {
     const char *slash = strrchr(path, '/');

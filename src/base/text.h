@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 /* The length (1-4) of the valid UTF-8 sequence at `text` and its code point, or 0 when there is none. A NUL ends the
  * text and is no sequence. */
@@ -24,6 +25,16 @@ char *text_safe_fit(const char *text, size_t columns);
 
 /* A word as a shell reads it: in quotes where it has letters that mean something there. The caller frees it. */
 char *text_shell(const char *word);
+
+/* Whether `text` begins with `with`; has `wanted` in it, in letters of any case (NULL has nothing). */
+static inline bool text_begins(const char *text, const char *with)
+{
+    return strncmp(text, with, strlen(with)) == 0;
+}
+bool text_contains(const char *text, const char *wanted);
+
+/* "" or "s" */
+const char *text_plural(uint64_t count);
 
 /* Of a path, what is behind its last slash. */
 const char *text_file_name(const char *path);

@@ -2,6 +2,12 @@
 #pragma once
 
 #include <math.h>
+#include <stdint.h>
+
+static inline double share_of(uint64_t part, uint64_t whole)
+{
+    return whole ? (double)part / (double)whole : 0;
+}
 
 struct wilson {
     double low, high; /* from 0 to 1 */

@@ -16,12 +16,6 @@ struct files {
     array_of(char *) paths;
 };
 
-bool report_is_job(const char *path)
-{
-    struct stat found;
-    return stat(path, &found) == 0 && S_ISDIR(found.st_mode);
-}
-
 ORDER_BY(by_path, char *, strcmp(*a, *b))
 
 static void free_files(struct files *files)

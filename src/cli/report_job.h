@@ -3,9 +3,6 @@
 
 #include "view/view.h"
 
-/* Whether this is a folder, and so a job. */
-bool report_is_job(const char *path);
-
 /* Every file in `folder` whose name ends in .data, in order of their names. One trace is in memory at a time. */
 int report_job(const char *folder, const struct flow_options *options, const struct view_options *view,
                struct error *err);

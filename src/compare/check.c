@@ -2,6 +2,7 @@
 
 #include "analysis/facts/claim.h"
 #include "analysis/thresholds.h"
+#include "base/text.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -65,11 +66,6 @@ struct judge {
 
 #define say(judge, ...) findings_text((judge)->findings, __VA_ARGS__)
 
-static const char *plural(uint64_t count)
-{
-    return count == 1 ? "" : "s";
-}
-
 /* "; record it with numalens record -F 400 -- ./app"; where more often would slow what it measures: "; record 30 times as long" */
 static const char *longer(const struct judge *judge, uint64_t bursts, uint64_t needed)
 {
@@ -88,7 +84,7 @@ static void too_few(const struct judge *judge, struct check_rule *rule, const ch
     rule->bursts = bursts;
     rule->needed = needed;
     rule->text = say(judge, "cannot be decided: %s%lu burst%s, %lu needed%s", whose, (unsigned long)bursts,
-                     plural(bursts), (unsigned long)needed, longer(judge, bursts, needed));
+                     text_plural(bursts), (unsigned long)needed, longer(judge, bursts, needed));
 }
 
 /* What no number of bursts changes. NULL when placement can be judged. */
@@ -224,7 +220,7 @@ static void judge_findings(const struct judge *judge, struct check_rule *rule)
     rule->bursts = bursts;
     if (count) {
         rule->outcome = CHECK_FAILS;
-        rule->text = say(judge, "%lu finding%s", (unsigned long)count, plural(count));
+        rule->text = say(judge, "%lu finding%s", (unsigned long)count, text_plural(count));
         array_each (&judge->check->findings, struct check_finding, finding)
             finding->fails = true;
     } else if (bursts < (uint64_t)thresholds.enough) {
@@ -290,7 +286,7 @@ static void judge_new(const struct judge *judge, struct check_rule *rule)
                           profile_entry_text(row->sides[0], names[0], sizeof names[0]));
     rule->outcome = fresh ? CHECK_FAILS : CHECK_HOLDS;
     rule->text =
-        say(judge, "%lu new finding%s since %s%s%s", (unsigned long)fresh, plural(fresh), before->path, renamed,
+        say(judge, "%lu new finding%s since %s%s%s", (unsigned long)fresh, text_plural(fresh), before->path, renamed,
             fresh    ? ""
             : unsure ? "; what is found now and was not then did not change significantly"
                      : "");

@@ -68,7 +68,7 @@ static void part_add(struct part *part, const struct one_access *access, double 
     }
 }
 
-static struct part *part_of(struct profile_burst *burst, uint32_t table, uint32_t entry)
+static struct part *share_of(struct profile_burst *burst, uint32_t table, uint32_t entry)
 {
     array_each (&burst->parts, struct part, part)
         if (part->table == table && part->entry == entry)
@@ -117,9 +117,9 @@ static void add_access(struct pass *pass, const struct one_access *access)
     uint32_t entries[PROFILE_TABLES], nodes = pass->profile->nodes;
     profile_names_of(pass->names, access, entries);
     if (access->home >= 0 && (uint32_t)access->home < nodes) {
-        part_of(burst, PROFILE_TABLES, (uint32_t)access->home)->samples++;
+        share_of(burst, PROFILE_TABLES, (uint32_t)access->home)->samples++;
         if (!is_loaded(pass->profile, entries[PROFILE_OBJECTS]))
-            part_of(burst, PROFILE_TABLES, nodes + (uint32_t)access->home)->samples++;
+            share_of(burst, PROFILE_TABLES, nodes + (uint32_t)access->home)->samples++;
     }
     if (entries[PROFILE_OBJECTS] != FLOW_NONE && entries[PROFILE_FUNCTIONS] != FLOW_NONE)
         ++*map64_insert(&pass->users, (uint64_t)entries[PROFILE_OBJECTS] << 32 | entries[PROFILE_FUNCTIONS], NULL);
@@ -127,7 +127,7 @@ static void add_access(struct pass *pass, const struct one_access *access)
         if (entries[table] == FLOW_NONE)
             continue;
         count_entry(pass, table, entries[table], access);
-        part_add(part_of(burst, table, entries[table]), access, latency);
+        part_add(share_of(burst, table, entries[table]), access, latency);
     }
 }
 

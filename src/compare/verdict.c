@@ -2,6 +2,7 @@
 
 #include "base/order.h"
 #include "analysis/thresholds.h"
+#include "base/wilson.h"
 
 #include <math.h>
 #include <stddef.h>
@@ -116,16 +117,11 @@ static bool they_differ(const struct middle *left, const struct middle *right, e
     return fabs(left->median - right->median) > spread;
 }
 
-static double part(uint64_t some, uint64_t all)
-{
-    return all ? (double)some / (double)all : 0;
-}
-
 /* Accesses to what several nodes share: by the grain that was asked for, or by objects, whichever sees more of it. */
 static double cross_part(const struct figures *figures)
 {
-    double lines = part(figures->cross_node.accesses, figures->private_data.accesses + figures->shared.accesses);
-    return fmax(lines, part(figures->mixed, figures->samples));
+    double lines = share_of(figures->cross_node.accesses, figures->private_data.accesses + figures->shared.accesses);
+    return fmax(lines, share_of(figures->mixed, figures->samples));
 }
 
 /* Shared data that got slower by more than private data did. */

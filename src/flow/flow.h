@@ -247,6 +247,8 @@ size_t flow_sampled_object_count(const struct flow *flow);
 /* Facts of an object without making its row: for passes over very many of them. */
 struct flow_totals flow_object_totals(const struct flow *flow, uint32_t index);
 uint32_t flow_object_site(const struct flow *flow, uint32_t index);
+uint64_t flow_object_thing(const struct flow *flow,
+                           uint32_t index); /* a number that all objects of a site share, and all stacks of a process */
 enum object_kind flow_object_kind(const struct flow *flow, uint32_t index);
 uint32_t flow_object_process(const struct flow *flow, uint32_t index);
 

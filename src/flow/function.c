@@ -11,17 +11,6 @@ ORDER_BY(by_samples, struct flow_function,
          ORDER(b->totals.samples, a->totals.samples) ?: strcmp(a->function, b->function) ?: strcmp(a->module, b->module)
          ?: ORDER(a->line, b->line))
 
-static void add(struct flow_totals *totals, const struct tally *tally)
-{
-    totals->samples += tally->samples;
-    totals->reads += tally->reads;
-    totals->writes += tally->writes;
-    totals->remote += tally->remote;
-    totals->home_known += tally->home_known;
-    totals->latency_sum += tally->latency_sum;
-    totals->latency_count += tally->latency_count;
-}
-
 /* Inlined pieces of the C++ library belong to the function that used them. */
 static const struct symbol_frame *own_frame(const struct flow *flow, const struct frame *frame)
 {
@@ -105,7 +94,8 @@ static void make(struct flow *flow, struct code_rows *rows, bool by_line)
         rows->of_stack[stack - flow->stacks.items] = number;
         const struct tally *tally = pool_at(&flow->tallies, stack->tally);
         struct flow_function *row = &rows->items.items[number];
-        add(&row->totals, tally);
+        struct flow_totals more = tally_totals(tally);
+        flow_totals_add(&row->totals, &more);
         if (tally->samples > hottest.items[number]) {
             hottest.items[number] = tally->samples;
             row->line = name->line;

@@ -67,7 +67,15 @@ void live_rows_free(struct flow *flow)
     free(flow->rows);
 }
 
-static struct flow_totals totals_of(const struct tally *tally)
+uint64_t flow_object_thing(const struct flow *flow, uint32_t object)
+{
+    uint32_t site = flow_object_site(flow, object);
+    if (flow_object_kind(flow, object) == OBJECT_STACK)
+        return 2ull << 32 | flow_object_process(flow, object);
+    return site != FLOW_NONE ? 1ull << 32 | site : object;
+}
+
+struct flow_totals tally_totals(const struct tally *tally)
 {
     return (struct flow_totals){.samples = tally->samples,
                                 .reads = tally->reads,
@@ -83,7 +91,7 @@ struct flow_totals flow_object_totals(const struct flow *flow, uint32_t index)
     const struct record *record = pool_at(&flow->records, flow->objects.items[index]);
     if (record->tally == FLOW_NONE || !live_counts(flow, flow->processes.items[record->process]))
         return (struct flow_totals){0};
-    return totals_of(pool_at(&flow->tallies, record->tally));
+    return tally_totals(pool_at(&flow->tallies, record->tally));
 }
 
 enum object_kind flow_object_kind(const struct flow *flow, uint32_t index)

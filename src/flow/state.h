@@ -38,6 +38,8 @@ struct tally {
     uint64_t latency_sum, end;
 };
 
+struct flow_totals tally_totals(const struct tally *tally); /* objects.c */
+
 struct named { /* of records that have a name of their own */
     const char *name, *file, *module;
     const char *path; /* of the binary that it is part of, or NULL */

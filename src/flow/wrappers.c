@@ -1,14 +1,10 @@
 #include "flow/wrappers.h"
+#include "base/text.h"
 
 #include <ctype.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
-
-static bool starts_with(const char *text, const char *start)
-{
-    return strncmp(text, start, strlen(start)) == 0;
-}
 
 /* The qualified name in a demangled signature: without return type, parameters and the last template arguments.
  * Returns its length. */
@@ -17,13 +13,13 @@ static size_t bare_name(const char *function, const char **name)
     const char *begin = function, *end = NULL;
     int angle = 0, parens = 0;
     for (const char *at = function; *at && !end; at++) {
-        if (starts_with(at, "operator")) /* its own brackets and blanks are part of the name */
+        if (text_begins(at, "operator")) /* its own brackets and blanks are part of the name */
             break;
         if (*at == '<')
             angle++;
         else if (*at == '>')
             angle--;
-        else if (*at == '(' && angle == 0 && at != function && !starts_with(at, "(anonymous"))
+        else if (*at == '(' && angle == 0 && at != function && !text_begins(at, "(anonymous"))
             end = at;
         else if (*at == '(')
             parens++;
@@ -49,7 +45,7 @@ static const char *last_part(const char *name, size_t length, const char **scope
     int angle = 0;
     *scope = name;
     for (size_t i = 0; i + 1 < length; i++) {
-        if (angle == 0 && starts_with(name + i, "operator")) /* its parameters follow */
+        if (angle == 0 && text_begins(name + i, "operator")) /* its parameters follow */
             break;
         angle += name[i] == '<' ? 1 : name[i] == '>' ? -1 : 0;
         if (angle == 0 && name[i] == ':' && name[i + 1] == ':') {
@@ -112,7 +108,7 @@ bool wrapper_of_library(const char *function, const char *file)
                                             "xt::",         "blitz::", "eastl::",     "cub::",         "RAJA::",
                                             "umpire::",     "hpx::",   "alloc::",     "core::",        "hashbrown::"};
     for (size_t i = 0; i < sizeof libraries / sizeof *libraries; i++)
-        if (starts_with(name, libraries[i]))
+        if (text_begins(name, libraries[i]))
             return true;
     return strstr(function, "::operator new");
 }
@@ -212,9 +208,9 @@ bool wrapper_algorithm(const char *function, char *text, size_t size)
 {
     const char *name, *scope;
     size_t length = bare_name(function, &name);
-    const char *last = starts_with(name, "std::") ? last_part(name, length, &scope) : name;
+    const char *last = text_begins(name, "std::") ? last_part(name, length, &scope) : name;
     if (!last || memchr(name, '<', (size_t)(last - name)) || !islower((unsigned char)*last) ||
-        starts_with(last, "operator") || starts_with(last, "make_") || (last == name && memchr(name, ':', length)))
+        text_begins(last, "operator") || text_begins(last, "make_") || (last == name && memchr(name, ':', length)))
         return false;
     size_t part = strcspn(last, "<(");
     return part < size && snprintf(text, size, "%.*s", (int)part, last) > 0;
@@ -227,7 +223,7 @@ bool wrapper_by_module(const char *module)
                                          "libjemalloc", "libtcmalloc", "libmimalloc", "libnumalens", "libquadmath.so",
                                          "libgomp.so",  "libomp.so",   "libiomp5.so"};
     for (size_t i = 0; i < sizeof starts / sizeof *starts; i++) {
-        if (starts_with(module, starts[i]))
+        if (text_begins(module, starts[i]))
             return true;
     }
     return false;

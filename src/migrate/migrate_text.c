@@ -5,11 +5,6 @@
 #include <inttypes.h>
 #include <math.h>
 
-static double share(uint64_t part, uint64_t whole)
-{
-    return whole ? (double)part / (double)whole : 0;
-}
-
 static void print_size(FILE *out, uint64_t bytes)
 {
     if (bytes < 1 << 20)
@@ -63,7 +58,7 @@ void print_interval(FILE *out, const struct loop_interval *interval, bool dry_ru
     fprintf(out, "%" PRIu64 " samples in %" PRIu64 " bursts of %u threads on %" PRIu64 " pages", interval->samples,
             interval->bursts, interval->threads, interval->pages);
     if (interval->known)
-        fprintf(out, ", %.1f%% remote", 100 * share(interval->remote, interval->known));
+        fprintf(out, ", %.1f%% remote", 100 * share_of(interval->remote, interval->known));
     if (interval->homeless)
         fprintf(out, ", %" PRIu64 " pages of unknown home node", interval->homeless);
     uint64_t failed = sum_of(interval->moved.failed, MOVE_FAILURES);
@@ -80,7 +75,7 @@ static struct wilson interval_of(const struct loop_share *part)
 {
     /* Bursts without an access of known home do not count; and no more trials than accesses. */
     double trials = part->bursts && part->bursts < part->known ? (double)part->bursts : (double)part->known;
-    return wilson_interval(share(part->remote, part->known), trials);
+    return wilson_interval(share_of(part->remote, part->known), trials);
 }
 
 /* "96.4% (88 to 99%: 276 samples in 71 bursts)" */
@@ -88,7 +83,7 @@ static void print_share(FILE *out, const struct loop_share *part)
 {
     struct wilson range = interval_of(part);
     fprintf(out, "%.1f%% (%.0f to %.0f%%: %" PRIu64 " samples in %" PRIu64 " bursts)",
-            100 * share(part->remote, part->known), 100 * range.low, 100 * range.high, part->known, part->bursts);
+            100 * share_of(part->remote, part->known), 100 * range.low, 100 * range.high, part->known, part->bursts);
 }
 
 static void print_change(FILE *out, const struct loop_share *first, const struct loop_share *last)
@@ -131,8 +126,9 @@ static void print_cost(FILE *out, const char *prefix, const struct loop_summary 
     fprintf(out,
             "%s: overhead %.2f%% of the program's CPU time: sampling %.2f%%, moving pages %.2f%%; numalens itself used "
             "%.2f s beside it\n",
-            prefix, 100 * share(total->sampling_ns + total->migrate_ns, cpu), 100 * share(total->sampling_ns, cpu),
-            100 * share(total->migrate_ns, cpu), (double)summary->monitor_ns / 1e9);
+            prefix, 100 * share_of(total->sampling_ns + total->migrate_ns, cpu),
+            100 * share_of(total->sampling_ns, cpu), 100 * share_of(total->migrate_ns, cpu),
+            (double)summary->monitor_ns / 1e9);
 }
 
 static void print_rests(FILE *out, const char *prefix, const struct loop_summary *summary)
@@ -210,7 +206,7 @@ static void json_figures(struct json *json, const struct loop_interval *figures)
     json_number(json, "homeless_pages", figures->homeless);
     json_number(json, "home_known", figures->known);
     json_number(json, "remote", figures->remote);
-    json_real(json, "remote_ratio", figures->known ? share(figures->remote, figures->known) : NAN, 4);
+    json_real(json, "remote_ratio", figures->known ? share_of(figures->remote, figures->known) : NAN, 4);
     json_number(json, "requests", figures->requests);
     json_number(json, "moved", figures->moved.pages);
     json_number(json, "moved_bytes", figures->moved.bytes);
@@ -248,7 +244,7 @@ static void json_share(struct json *json, const char *which, const struct loop_s
 {
     const char *const names[] = {"remote_ratio_%s", "remote_low_%s", "remote_high_%s", "samples_%s", "bursts_%s"};
     struct wilson range = interval_of(part);
-    double values[] = {share(part->remote, part->known), range.low, range.high};
+    double values[] = {share_of(part->remote, part->known), range.low, range.high};
     char name[32];
     for (unsigned i = 0; i < 3; i++) {
         snprintf(name, sizeof name, names[i], which);
@@ -274,7 +270,7 @@ void print_summary_json(struct json *json, const struct loop_summary *summary, u
     json_figures(json, total);
     json_end(json);
     uint64_t cpu = cpu_ns ? cpu_ns : total->cpu_ns;
-    json_real(json, "overhead", share(total->sampling_ns + total->migrate_ns, cpu), 6);
+    json_real(json, "overhead", share_of(total->sampling_ns + total->migrate_ns, cpu), 6);
     json_number(json, "monitor_ns", summary->monitor_ns);
     json_number(json, "contended_pages", summary->contended);
     static const char *const verdicts[GOVERNOR_VERDICTS] = {"none", "nothing_to_gain", "in_vain", "cost"};

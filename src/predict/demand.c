@@ -260,7 +260,7 @@ static void number_objects(struct maker *maker)
     strtab_free(groups.variables);
 }
 
-static uint32_t part_of(const struct maker *maker, uint32_t object, uint64_t addr)
+static uint32_t share_of(const struct maker *maker, uint32_t object, uint64_t addr)
 {
     struct flow_object row = flow_object_copy(maker->flow, object);
     uint32_t parts = maker->parts[object];
@@ -320,7 +320,7 @@ static void add_access(void *context, const struct flow_access *access)
         &(struct demand_cell){.thread = thread,
                               .phase = maker->phase_of[slice_of(maker, access->time) * demand->threads.count + thread],
                               .object = named ? demand->number_of[access->object] : DEMAND_NONE,
-                              .part = named ? part_of(maker, access->object, access->addr) : DEMAND_NONE,
+                              .part = named ? share_of(maker, access->object, access->addr) : DEMAND_NONE,
                               .home = known ? access->home : -1,
                               .stores = access->write,
                               .settled = named && access->time > maker->stored[access->object]},

@@ -53,25 +53,20 @@ static uint64_t mark_of(const char *text)
     return v[0] ^ v[1] ^ v[2] ^ v[3];
 }
 
-static bool begins(const char *text, const char *with)
-{
-    return strncmp(text, with, strlen(with)) == 0;
-}
-
 /* A library of the system's, directly in one of its folders: the same on every machine, and where symbols come from. */
 static bool is_public(const char *path)
 {
     static const char *const folders[] = {"/lib/", "/lib64/", "/usr/lib/", "/usr/lib64/"};
     for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
-        if (!begins(path, folders[i]))
+        if (!text_begins(path, folders[i]))
             continue;
         const char *name = path + strlen(folders[i]), *slash = strchr(name, '/');
         bool triplet = slash && memmem(name, (size_t)(slash - name), "-linux-", 7);
         name = triplet ? slash + 1 : name;
         return !strchr(name, '/') && strstr(name, ".so");
     }
-    return begins(path, "linux-vdso") || strcmp(path, "[heap]") == 0 || strcmp(path, "[vdso]") == 0 ||
-           strcmp(path, "[vvar]") == 0 || (begins(path, "[stack") && !strchr(path, ' '));
+    return text_begins(path, "linux-vdso") || strcmp(path, "[heap]") == 0 || strcmp(path, "[vdso]") == 0 ||
+           strcmp(path, "[vvar]") == 0 || (text_begins(path, "[stack") && !strchr(path, ' '));
 }
 
 static const char *redact_path(char *to, const char *path)

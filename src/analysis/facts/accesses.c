@@ -22,15 +22,6 @@ static void load_one(void *context, const struct flow_access *access)
                                                      .level = access->level});
 }
 
-/* A number for what the object belongs to: kind in the upper half. */
-static uint64_t thing_key(const struct flow *flow, uint32_t object)
-{
-    uint32_t site = flow_object_site(flow, object);
-    if (flow_object_kind(flow, object) == OBJECT_STACK)
-        return 2ull << 32 | flow_object_process(flow, object);
-    return site != FLOW_NONE ? 1ull << 32 | site : object;
-}
-
 static void find_things(struct accesses *accesses)
 {
     struct map64 known = {0};
@@ -38,7 +29,7 @@ static void find_things(struct accesses *accesses)
     accesses->thing_of = mem_alloc((accesses->object_count + 1ul) * sizeof *accesses->thing_of);
     for (uint32_t i = 0; i < accesses->object_count; i++) {
         bool is_new;
-        uint64_t *place = map64_insert(&known, thing_key(accesses->flow, i), &is_new);
+        uint64_t *place = map64_insert(&known, flow_object_thing(accesses->flow, i), &is_new);
         if (is_new) {
             *place = accesses->things.count;
             bool stack = flow_object_kind(accesses->flow, i) == OBJECT_STACK;

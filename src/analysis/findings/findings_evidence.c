@@ -34,7 +34,7 @@ const char *unit_of(const struct facts *facts)
 
 double remote_part(const struct consult *it)
 {
-    return 100 * part_of(it->subject->totals.remote, it->subject->totals.home_known);
+    return 100 * share_of(it->subject->totals.remote, it->subject->totals.home_known);
 }
 
 const char *separated_text(struct consult *it)

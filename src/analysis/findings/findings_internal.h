@@ -4,6 +4,7 @@
 #include "analysis/facts/claim.h"
 #include "analysis/findings/findings.h"
 #include "analysis/thresholds.h"
+#include "base/wilson.h"
 
 #include <stdarg.h>
 
@@ -156,11 +157,6 @@ void findings_decide(struct findings *findings);
 /* As findings_text. */
 const char *findings_vtext(struct findings *findings, const char *format, va_list args)
     __attribute__((format(printf, 2, 0)));
-
-static inline double part_of(uint64_t part, uint64_t whole)
-{
-    return whole ? (double)part / (double)whole : 0;
-}
 
 /* The kernel's number of a node. */
 static inline int node_number(const struct facts *facts, int node)

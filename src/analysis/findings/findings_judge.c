@@ -12,12 +12,12 @@
 bool subject_private(const struct facts_subject *subject)
 {
     return subject->sharing == SHARING_THREAD ||
-           (subject->instances > 1 && part_of(subject->private_instances, subject->instances) >= thresholds.mostly);
+           (subject->instances > 1 && share_of(subject->private_instances, subject->instances) >= thresholds.mostly);
 }
 
 double subject_bounced(const struct facts_subject *subject)
 {
-    double part = part_of(subject->false_sharing + subject->true_sharing, subject->totals.samples);
+    double part = share_of(subject->false_sharing + subject->true_sharing, subject->totals.samples);
     return part < 1 ? part : 1;
 }
 
@@ -25,8 +25,8 @@ double subject_writes(const struct facts_subject *subject)
 {
     uint64_t writes = subject->totals.writes, first = subject->init_samples;
     return first < subject->totals.samples
-               ? part_of(writes > first ? writes - first : 0, subject->totals.samples - first)
-               : part_of(writes, subject->totals.samples);
+               ? share_of(writes > first ? writes - first : 0, subject->totals.samples - first)
+               : share_of(writes, subject->totals.samples);
 }
 
 enum object_kind subject_kind(const struct facts *facts, const struct facts_subject *subject)
@@ -63,7 +63,7 @@ bool subject_cached(const struct facts *facts, const struct facts_subject *subje
 static bool is_own_stacks(const struct facts *facts, const struct facts_subject *subject)
 {
     return subject_kind(facts, subject) == OBJECT_STACK &&
-           part_of(subject->strangers, subject->totals.samples) < 1 - thresholds.mostly;
+           share_of(subject->strangers, subject->totals.samples) < 1 - thresholds.mostly;
 }
 
 static bool is_shared_line(const struct facts *facts, const struct facts_subject *subject)
@@ -111,7 +111,7 @@ static bool is_not_to_place(const struct facts *facts, const struct facts_subjec
 static bool subject_part_matters(const struct facts *facts, const struct facts_subject *subject, uint64_t samples)
 {
     double of_all = subject_kind(facts, subject) == OBJECT_SECTION ? thresholds.part : thresholds.of_all;
-    return part_of(samples, facts->totals.samples) >= of_all;
+    return share_of(samples, facts->totals.samples) >= of_all;
 }
 
 bool subject_matters(const struct facts *facts, const struct facts_subject *subject, uint64_t samples)
@@ -150,7 +150,7 @@ uint64_t verdict_needed(const struct verdict *verdict, uint64_t bursts)
 /* H0: at most half of the bound's part of its accesses is remote. */
 void claim_remote(struct verdict *verdict, const struct facts_subject *subject)
 {
-    verdict_claim(verdict, (struct claim){.share = part_of(subject->totals.remote, subject->totals.home_known),
+    verdict_claim(verdict, (struct claim){.share = share_of(subject->totals.remote, subject->totals.home_known),
                                           .null = thresholds.remote / 2,
                                           .bursts = (double)subject->bursts});
 }
@@ -163,7 +163,7 @@ double use_of_one(const struct facts_subject *subject, bool node)
         all += used;
         one += (node ? user->node == subject->main_user_node : user->thread == subject->main_user) ? used : 0;
     }
-    return part_of(one, all);
+    return share_of(one, all);
 }
 
 /* H0: half or more of its use is by others than its main user: another thread; where threads of one node share it,
@@ -171,7 +171,7 @@ double use_of_one(const struct facts_subject *subject, bool node)
 void claim_one_user(struct verdict *verdict, const struct facts_subject *subject)
 {
     double share = subject->instances > 1 && subject->sharing != SHARING_THREAD
-                       ? part_of(subject->private_instances, subject->instances)
+                       ? share_of(subject->private_instances, subject->instances)
                        : use_of_one(subject, subject->sharing == SHARING_NODE);
     verdict_claim(verdict,
                   (struct claim){.share = share, .null = thresholds.majority, .bursts = (double)subject->bursts});
@@ -216,10 +216,10 @@ void claim_same_time(struct verdict *verdict, const struct fact_mixing *mixing)
  * The bursts are those with a remote access. */
 void claim_pages_mixed(struct verdict *verdict, const struct facts_subject *subject, bool mixed)
 {
-    verdict_claim(verdict, (struct claim){.share = part_of(subject->mixed_remote, subject->totals.remote),
+    verdict_claim(verdict, (struct claim){.share = share_of(subject->mixed_remote, subject->totals.remote),
                                           .null = thresholds.majority,
                                           .bursts = (double)subject->bursts *
-                                                    part_of(subject->totals.remote, subject->totals.samples),
+                                                    share_of(subject->totals.remote, subject->totals.samples),
                                           .below = !mixed});
 }
 
@@ -227,7 +227,7 @@ bool placement_may_matter(const struct facts *facts, const struct facts_subject 
 {
     const struct flow_totals *totals = &subject->totals;
     return facts->node_count > 1 && subject_part_matters(facts, subject, totals->remote) &&
-           part_of(totals->remote, totals->home_known) >= thresholds.remote &&
+           share_of(totals->remote, totals->home_known) >= thresholds.remote &&
            facts_part_of_remote(facts, totals->remote, subject->remote_weight) >= thresholds.of_remote &&
            !subject_cached(facts, subject) && !is_shared_line(facts, subject) && !is_own_stacks(facts, subject) &&
            !is_loaders(facts, subject) && !is_not_to_place(facts, subject);

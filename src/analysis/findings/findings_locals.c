@@ -131,7 +131,7 @@ void judge_locals(struct judging *judging)
     array_each (&findings->locals, struct facts_subject, all) { /* findings point to them: no more are added */
         const struct facts_subject *hottest = &facts->objects.items[all->object];
         finish(all, facts->node_count);
-        bool of_all = part_of(hottest->totals.remote, all->totals.remote) < thresholds.mostly;
+        bool of_all = share_of(hottest->totals.remote, all->totals.remote) < thresholds.mostly;
         judge_subject(judging, all->instances > 1 && of_all ? all : hottest, false);
     }
     array_each (&facts->objects, const struct facts_subject, object)

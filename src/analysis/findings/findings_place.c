@@ -59,7 +59,7 @@ static void judge_site(struct judging *judging, const struct facts_subject *site
     const struct facts *facts = judging->facts;
     const struct facts_subject *hottest =
         site->object < facts->objects.count ? &facts->objects.items[site->object] : site;
-    bool of_all = site->instances > 1 && part_of(hottest->totals.remote, site->totals.remote) < thresholds.mostly;
+    bool of_all = site->instances > 1 && share_of(hottest->totals.remote, site->totals.remote) < thresholds.mostly;
     judge_subject(judging, of_all ? site : hottest, of_all);
 }
 

@@ -2,6 +2,7 @@
 #include "analysis/problems/contention.h"
 
 #include "analysis/thresholds.h"
+#include "base/wilson.h"
 #include "topology/calibration.h"
 
 #include <stdio.h>
@@ -60,20 +61,15 @@ static void count_tails(struct latency *latency)
     free(table);
 }
 
-static double share(uint64_t part, uint64_t whole)
-{
-    return whole ? (double)part / (double)whole : 0;
-}
-
 static void judge_pair(const struct latency *latency, struct latency_pair *pair)
 {
     const struct flow *flow = latency->accesses->flow;
     uint64_t start = flow_start(flow), length = flow_end(flow) - start;
     pair->contended = pair->unloaded > 0 && (double)pair->tail >= thresholds.fewest_bursts &&
-                      share(pair->tail, pair->memory) >= thresholds.worth_saying;
+                      share_of(pair->tail, pair->memory) >= thresholds.worth_saying;
     pair->start = UINT64_MAX;
     for (unsigned i = 0; pair->contended && i < LATENCY_SLICES; i++) {
-        if (pair->slices[1][i] == 0 || share(pair->slices[1][i], pair->slices[0][i]) < thresholds.worth_saying)
+        if (pair->slices[1][i] == 0 || share_of(pair->slices[1][i], pair->slices[0][i]) < thresholds.worth_saying)
             continue;
         if (pair->start == UINT64_MAX)
             pair->start = start + length * i / LATENCY_SLICES;
@@ -155,7 +151,7 @@ static void say_none(struct latency *latency)
         snprintf(latency->why, sizeof latency->why,
                  "No contention: %.1f%% of the %llu accesses past the caches took more than %.0f times what they take "
                  "on an idle machine (threshold: %.0f%%).",
-                 100 * share(tail, memory), (unsigned long long)memory, thresholds.tail_factor,
+                 100 * share_of(tail, memory), (unsigned long long)memory, thresholds.tail_factor,
                  100 * thresholds.worth_saying);
     }
 }
@@ -181,7 +177,7 @@ void contention_judge(struct latency *latency, const struct calibration *calibra
     latency->contention = worst.ways == 1 && !worst.local ? CONTENTION_LINK : CONTENTION_MEMORY;
     if (latency->contention == CONTENTION_LINK)
         latency->link_from = worst.worst->from;
-    latency->tail_share = share(worst.tail, worst.memory);
+    latency->tail_share = share_of(worst.tail, worst.memory);
     latency->start = worst.start;
     latency->end = worst.end;
     say(latency, &worst);

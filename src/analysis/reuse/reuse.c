@@ -139,7 +139,7 @@ static double speed_of(const struct kind *kind, const struct part *part, unsigne
 }
 
 /* From as many bursts before this one to as many behind it as make it known. */
-static struct part part_of(const struct kind *kind, size_t at)
+static struct part share_of(const struct kind *kind, size_t at)
 {
     const struct seen *items = kind->items.items;
     struct part part = {items[at].process, items[at].event->process_ns, items[at].event->process_ns};
@@ -209,7 +209,7 @@ static void take_bursts(struct reuse *reuse)
     for (size_t i = 0; i < behind->items.count; i++) {
         const struct seen *seen = &behind->items.items[i];
         const struct event_long_burst *event = seen->event;
-        struct part part = part_of(behind, i);
+        struct part part = share_of(behind, i);
         double rate = event->counted_ns ? (double)event->counted / (double)event->counted_ns : 0;
         struct burst burst = {.thread = seen->thread,
                               .number = event->burst,

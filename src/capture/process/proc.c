@@ -1,6 +1,7 @@
 #include "capture/process/proc.h"
 
 #include "base/mem.h"
+#include "base/text.h"
 #include "capture/process/procfs.h"
 
 #include <dirent.h>
@@ -79,19 +80,14 @@ void proc_map_name(struct proc_map *map, bool is_java)
         map->path = "[Java heap]";
 }
 
-static bool begins(const char *path, const char *with)
-{
-    return strncmp(path, with, strlen(with)) == 0;
-}
-
 bool proc_map_is_device(uint32_t pid, const struct proc_map *map)
 {
     struct stat file;
-    if (begins(map->path, "anon_inode:") || begins(map->path, "/dmabuf:") || begins(map->path, "/sys/") ||
-        begins(map->path, "/proc/"))
+    if (text_begins(map->path, "anon_inode:") || text_begins(map->path, "/dmabuf:") ||
+        text_begins(map->path, "/sys/") || text_begins(map->path, "/proc/"))
         return true;
-    bool in_dev = begins(map->path, "/dev/");
-    if (begins(map->path, "/dev/dax")) /* plain memory, as of CXL */
+    bool in_dev = text_begins(map->path, "/dev/");
+    if (text_begins(map->path, "/dev/dax")) /* plain memory, as of CXL */
         return false;
     if (map->path[0] != '/' || !(in_dev || map->flags & MAP_SHARED))
         return false;
@@ -100,8 +96,8 @@ bool proc_map_is_device(uint32_t pid, const struct proc_map *map)
     free(path);
     if (known)
         return S_ISCHR(file.st_mode) && file.st_rdev != makedev(1, 5); /* /dev/zero */
-    return in_dev && !begins(map->path, "/dev/zero") && !begins(map->path, "/dev/shm/") &&
-           !begins(map->path, "/dev/hugepages");
+    return in_dev && !text_begins(map->path, "/dev/zero") && !text_begins(map->path, "/dev/shm/") &&
+           !text_begins(map->path, "/dev/hugepages");
 }
 
 enum map_kind proc_map_kind(const char *path, uint32_t flags)

@@ -276,7 +276,7 @@ static int report(struct report_arguments *arguments, const struct topology *top
                                                  has_other ? &arguments->against : NULL, options, &arguments->window,
                                                  arguments->view.machine},
                            err);
-    if (report_is_job(arguments->input.path))
+    if (input_is_folder(arguments->input.path))
         return report_job(arguments->input.path, &options, &arguments->view, err);
     struct recording recording;
     int failed = recording_open(&recording, "report", &arguments->input, &options, &arguments->window, err);
@@ -321,7 +321,7 @@ int cmd_report(int argc, char **argv)
     arguments.view.ascii |= arguments.ascii;
     if (arguments.ascii)
         text_ascii_only();
-    bool has_rows = arguments.table != VIEW_TABLES || arguments.accesses || report_is_job(arguments.input.path) ||
+    bool has_rows = arguments.table != VIEW_TABLES || arguments.accesses || input_is_folder(arguments.input.path) ||
                     (arguments.problem && arguments.problem != view_patterns);
     if (!arguments.has_limit && !arguments.view.json && has_rows)
         arguments.view.limit = DEFAULT_LIMIT;

@@ -86,7 +86,7 @@ static bool is_rank(const char *path)
     return is;
 }
 
-static bool is_folder(const char *path)
+bool input_is_folder(const char *path)
 {
     struct stat found;
     return stat(path, &found) == 0 && S_ISDIR(found.st_mode);
@@ -179,7 +179,7 @@ int input_find(struct input *input, struct error *err)
     if (input->files.count == 0)
         input_add(input, "numalens.data");
     array_each (&input->files, char *, word) {
-        if (code == 0 && is_folder(*word))
+        if (code == 0 && input_is_folder(*word))
             code = look_inside(&found, *word, err);
         else
             array_push(&found.items, mem_strdup(*word));

@@ -43,3 +43,5 @@ int input_merge(struct input *input, struct error *err);
 bool input_has(const struct input *input, const char *path);
 
 void input_free(struct input *input);
+
+bool input_is_folder(const char *path); /* such as that of a job */

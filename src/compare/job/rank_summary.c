@@ -4,6 +4,7 @@
 #include "base/map64.h"
 #include "base/order.h"
 #include "base/strtab.h"
+#include "base/text.h"
 #include "compare/profile_names.h"
 #include "predict/first_line.h"
 
@@ -29,11 +30,6 @@ struct rank_pass {
     array_of(struct rank_object) objects; /* by the profile's entries */
 };
 
-static bool begins(const char *text, const char *with)
-{
-    return strncmp(text, with, strlen(with)) == 0;
-}
-
 /* MPI's own functions, in any language, and the libraries that MPI is made of, which also run threads of their own. */
 static bool is_mpi(const struct flow_frame *frame)
 {
@@ -41,10 +37,10 @@ static bool is_mpi(const struct flow_frame *frame)
     static const char *const modules[] = {"libmpi",    "libopen-pal", "libopen-rte", "libmpich", "libpmix", "libpmi",
                                           "libfabric", "libucp",      "libuct",      "libucs",   "libpsm",  "mca_"};
     for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
-        if (begins(frame->symbol.function, functions[i]))
+        if (text_begins(frame->symbol.function, functions[i]))
             return true;
     for (size_t i = 0; i < sizeof modules / sizeof *modules; i++)
-        if (begins(frame->module, modules[i]))
+        if (text_begins(frame->module, modules[i]))
             return true;
     return false;
 }

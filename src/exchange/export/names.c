@@ -27,7 +27,7 @@ struct names {
     uint64_t last_key;     /* accesses of a burst have few chains */
     uint32_t last_chain;
     array_of(struct names_thing) things;
-    struct map64 thing_of; /* by what they belong to: see thing_key */
+    struct map64 thing_of; /* by what they belong to: see flow_object_thing */
     uint32_t *thing_of_object;
     uint32_t object_count;
     struct flow_frame *room;
@@ -145,15 +145,6 @@ size_t names_chain_frames(const struct names *names, uint32_t chain, const uint3
     return names->chains.items[chain].count;
 }
 
-/* All objects of a site are one thing, and so are the stacks of a process. */
-static uint64_t thing_key(const struct flow *flow, uint32_t object)
-{
-    uint32_t site = flow_object_site(flow, object);
-    if (flow_object_kind(flow, object) == OBJECT_STACK)
-        return 2ull << 32 | flow_object_process(flow, object);
-    return site != FLOW_NONE ? 1ull << 32 | site : object;
-}
-
 static struct names_thing thing_make(struct names *names, uint32_t index)
 {
     struct flow_object object = flow_object_copy(names->flow, index);
@@ -178,7 +169,7 @@ uint32_t names_thing_of(struct names *names, uint32_t object)
     if (names->thing_of_object[object] != FLOW_NONE)
         return names->thing_of_object[object];
     bool is_new;
-    uint64_t *place = map64_insert(&names->thing_of, thing_key(names->flow, object), &is_new);
+    uint64_t *place = map64_insert(&names->thing_of, flow_object_thing(names->flow, object), &is_new);
     if (is_new) {
         *place = names->things.count;
         array_push(&names->things, thing_make(names, object));

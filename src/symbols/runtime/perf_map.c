@@ -1,4 +1,5 @@
 /* symbols/runtime/perf_map.c - lines "ADDRESS SIZE NAME" of perf's map; V8 puts a function's file and line into its name. */
+#include "base/text.h"
 #include "symbols/runtime/runtime_code.h"
 
 #include <string.h>
@@ -31,11 +32,6 @@ static bool blank(const char **at, const char *end)
     return *at > from;
 }
 
-static bool starts(const char *text, const char *with)
-{
-    return strncmp(text, with, strlen(with)) == 0;
-}
-
 /* ":12:5" at the end: cut off; the line, or 0. */
 static uint32_t cut_line(char *text)
 {
@@ -57,21 +53,22 @@ bool runtime_name_split(char *text, struct runtime_name *name)
     static const char *const kinds[] = {"JS:", "LazyCompile:", "Function:", "Script:", "Eval:"};
     char *function = NULL;
     for (unsigned i = 0; i < sizeof kinds / sizeof *kinds && !function; i++)
-        if (starts(text, kinds[i]))
+        if (text_begins(text, kinds[i]))
             function = text + strlen(kinds[i]);
     if (!function)
         return false;
     function += strspn(function, "*~^+");
     char *space = strrchr(function, ' ');
-    char *file = space                                                                             ? space + 1
-                 : starts(function, "/") || starts(function, "file:") || starts(function, "node:") ? function
-                                                                                                   : NULL;
+    char *file = space ? space + 1
+                 : text_begins(function, "/") || text_begins(function, "file:") || text_begins(function, "node:")
+                     ? function
+                     : NULL;
     name->name = function;
     if (!file)
         return true;
     bool first = strlen(file) > 4 && strcmp(file + strlen(file) - 4, ":1:1") == 0;
     name->line = cut_line(file);
-    name->file = starts(file, "file://") ? file + strlen("file://") : file;
+    name->file = text_begins(file, "file://") ? file + strlen("file://") : file;
     if (space)
         *space = '\0';
     if (!space || space == function)

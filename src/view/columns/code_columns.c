@@ -142,15 +142,6 @@ const struct column source_more_columns[] = {
     {0},
 };
 
-static void type_cell(struct table *table, const struct rows *rows, const struct row *row)
-{
-    (void)rows;
-    if (row->line)
-        table_cell(table, "%s (%s:%u)", row->name, text_file_name(row->file), row->line);
-    else
-        table_cell(table, "%s", row->name);
-}
-
 static struct value get_writers(const struct rows *rows, const struct row *row)
 {
     (void)rows;
@@ -158,7 +149,7 @@ static struct value get_writers(const struct rows *rows, const struct row *row)
 }
 
 const struct column type_columns[] = {
-    {"type", NAME("type"), .cell = type_cell, OF_ROW(TEXT, name)},
+    {"type", NAME("type"), .cell = function_cell, OF_ROW(TEXT, name)},
     {"file", OF_ROW(TEXT_OR_NULL, file)},
     {"line", OF_ROW(LINE, line)},
     {"size", FIGURE("size", 20), OF_ROW(BYTES, size)},

@@ -14,11 +14,6 @@
 
 enum { INDENT = 2, DEEPER = 4, MOST_FINDINGS = 20, MOST_FILES = 10, MOST_HOSTS = 8 };
 
-static const char *plural(size_t count)
-{
-    return count == 1 ? "" : "s";
-}
-
 /* "refined (mpi_stencil.c:57)". The caller frees it. */
 static char *place_of(const char *name, const char *file, uint32_t line)
 {
@@ -41,11 +36,11 @@ static void put_heading(const struct job *job, const struct view_options *option
     const char *more = job->hosts.count > MOST_HOSTS ? ", ..." : "";
     if (*job->name)
         paragraph(out, 0, options->width, "", "Job %s: %zu of %u ranks on %zu host%s (%s%s): %s", job->name,
-                  job->ranks.count, job->size, job->hosts.count, plural(job->hosts.count), hosts.items, more,
+                  job->ranks.count, job->size, job->hosts.count, text_plural(job->hosts.count), hosts.items, more,
                   job->command);
     else
         paragraph(out, 0, options->width, "", "A job: %zu of %u ranks on %zu host%s (%s%s): %s", job->ranks.count,
-                  job->size, job->hosts.count, plural(job->hosts.count), hosts.items, more, job->command);
+                  job->size, job->hosts.count, text_plural(job->hosts.count), hosts.items, more, job->command);
     array_free(&hosts);
 }
 
@@ -120,8 +115,8 @@ static void put_slowed(const struct job *job, const struct view_options *options
     }
     if (first) {
         char *ranges = job_ranges(ranks.items, ranks.count);
-        paragraph(out, INDENT, options->width, "", "NUMA slows rank%s %s. Rank %u: %s.", plural(ranks.count), ranges,
-                  first->rank, first->verdict);
+        paragraph(out, INDENT, options->width, "", "NUMA slows rank%s %s. Rank %u: %s.", text_plural(ranks.count),
+                  ranges, first->rank, first->verdict);
         free(ranges);
     }
     array_free(&ranks);
@@ -223,7 +218,7 @@ static void put_unknown(const struct job *job, const struct view_options *option
         fprintf(out, "\nNot in this report\n");
     if (job->missing.count) {
         char *ranges = job_ranges(job->missing.items, job->missing.count);
-        paragraph(out, INDENT, options->width, "", "No trace of rank%s %s.", plural(job->missing.count), ranges);
+        paragraph(out, INDENT, options->width, "", "No trace of rank%s %s.", text_plural(job->missing.count), ranges);
         free(ranges);
     }
     put_files(job->unread.items, job->unread.count, "Cannot be read", options, out);

@@ -9,11 +9,6 @@
 
 #include <string.h>
 
-static bool holds(const char *text, const char *wanted)
-{
-    return text && strcasestr(text, wanted);
-}
-
 bool pattern_passes(const struct findings *findings, const struct finding *finding, const struct view_filter *filter)
 {
     const struct flow *flow = findings->facts->flow;
@@ -24,8 +19,9 @@ bool pattern_passes(const struct findings *findings, const struct finding *findi
         return false;
     if (finding->share_of_remote < filter->min_share || finding->remote_samples < filter->min_samples)
         return false;
-    return !filter->text || holds(finding->name, filter->text) || holds(finding->function, filter->text) ||
-           holds(finding->file, filter->text) || holds(pattern_name(finding->pattern), filter->text);
+    return !filter->text || text_contains(finding->name, filter->text) ||
+           text_contains(finding->function, filter->text) || text_contains(finding->file, filter->text) ||
+           text_contains(pattern_name(finding->pattern), filter->text);
 }
 
 char *pattern_subject(const struct finding *finding)

@@ -1,5 +1,6 @@
 #include "view/report/object_facts.h"
 
+#include "base/text.h"
 #include "view/number.h"
 #include "view/paragraph.h"
 
@@ -19,11 +20,6 @@ static void put(FILE *out, unsigned width, const char *title, const char *format
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
     paragraph_labelled(out, title, 2, 15, width, "%s", text);
-}
-
-static const char *plural(uint64_t count)
-{
-    return count == 1 ? "" : "s";
 }
 
 /* "worker (1234)", of one who is named; the buffers are reused. */
@@ -60,7 +56,7 @@ static void put_use(const struct facts_subject *subject, unsigned width, FILE *o
     else
         put(out, width, "use", "%s by %u thread%s after its initialisation",
             subject->use == USE_READ_MOSTLY ? "read mostly, written" : "written", subject->writers,
-            plural(subject->writers));
+            text_plural(subject->writers));
 }
 
 static void put_sharing(const struct facts_subject *subject, unsigned width, FILE *out)
@@ -72,7 +68,7 @@ static void put_sharing(const struct facts_subject *subject, unsigned width, FIL
         put(out, width, "sharing", "%s", texts[subject->sharing]);
     else
         put(out, width, "sharing", "%s: %u threads, %u node%s", texts[subject->sharing], subject->using_threads,
-            subject->using_nodes, plural(subject->using_nodes));
+            subject->using_nodes, text_plural(subject->using_nodes));
 }
 
 static void put_concurrency(const struct facts_subject *subject, unsigned width, FILE *out)
@@ -80,7 +76,7 @@ static void put_concurrency(const struct facts_subject *subject, unsigned width,
     char changes[80] = "";
     if (subject->switches)
         snprintf(changes, sizeof changes, "; %s change%s of thread, %s apart", number_count(subject->switches),
-                 plural(subject->switches), number_seconds((double)subject->switch_ns * 1e-9));
+                 text_plural(subject->switches), number_seconds((double)subject->switch_ns * 1e-9));
     if (subject->concurrency == CONCURRENCY_CONCURRENT)
         put(out, width, "concurrency", "threads use it at the same time%s", changes);
     else if (subject->concurrency == CONCURRENCY_DISJOINT)
@@ -97,7 +93,8 @@ static void put_places(const struct flow *flow, const struct facts_subject *subj
     }
     if (touched)
         put(out, width, "touched", "first by %s%s: %s of %s page%s", thread_text(flow, subject->toucher),
-            node_text(flow, subject->toucher_node), number_count(by_toucher), number_count(touched), plural(touched));
+            node_text(flow, subject->toucher_node), number_count(by_toucher), number_count(touched),
+            text_plural(touched));
     put(out, width, "used", "mostly by %s%s%s%s", thread_text(flow, subject->main_user),
         node_text(flow, subject->main_user_node), subject->first_remote == UINT64_MAX ? "" : "; remotely from ",
         subject->first_remote == UINT64_MAX ? "" : number_seconds((double)subject->first_remote * 1e-9));

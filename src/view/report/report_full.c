@@ -1,5 +1,6 @@
 /* view/report/report_full.c - what `numalens report -v` adds to the screen: who makes most of it, every table, the nodes. */
 #include "analysis/traffic/traffic.h"
+#include "base/text.h"
 #include "view/node_matrix.h"
 #include "view/number.h"
 #include "view/report/report_parts.h"
@@ -58,7 +59,7 @@ static void answer_objects(const struct report *report)
     size_t count = top_rows(report, &report->sites, whole, &sum);
     if (count == 0)
         return;
-    say(report, "%zu object%s make%s %s of %s:", count, plural(count), count == 1 ? "s" : "",
+    say(report, "%zu object%s make%s %s of %s:", count, text_plural(count), count == 1 ? "s" : "",
         number_percent(sum, whole), report->by_remote ? "the remote accesses" : "all accesses");
     struct table *table = table_new();
     table_column(table, "", TABLE_RIGHT);
@@ -105,7 +106,7 @@ static void answer_threads(const struct report *report)
                                  number_percent(weight(report, &thread->totals), whole));
     }
     say(report, "%zu of %zu thread%s make%s %s of them: %s.", count, report->threads.matching,
-        plural(report->threads.matching), count == 1 ? "s" : "", number_percent(sum, whole), names);
+        text_plural(report->threads.matching), count == 1 ? "s" : "", number_percent(sum, whole), names);
 }
 
 void report_answer(const struct report *report)

@@ -88,7 +88,7 @@ static void note_missing(const struct report *report)
             "%s%sPut the recorded file%s back, or below DIR for --symfs DIR, or into ~/.debug (perf buildid-cache "
             "--add FILE).",
             count > shown ? number_count(count - shown) : "",
-            count > shown ? " more missing: --json has the list. " : "", plural(count));
+            count > shown ? " more missing: --json has the list. " : "", text_plural(count));
 }
 
 void report_notes(const struct report *report)

@@ -21,11 +21,6 @@ struct report {
 
 #define say(report, ...) paragraph((report)->out, 2, (report)->options->width, "", __VA_ARGS__)
 
-static inline const char *plural(uint64_t count)
-{
-    return count == 1 ? "" : "s";
-}
-
 void report_heading(const struct report *report, const char *text);
 
 /* report_notes.c: whatever limits the trust in the figures, one sentence each; nothing where nothing does. */

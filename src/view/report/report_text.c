@@ -112,7 +112,7 @@ static void head(const struct report *report)
     int status = report->whole.has_exit_status ? report->whole.exit_status : 0;
     char *ended = status ? mem_format(", exit status %d", status) : mem_strdup("");
     char *numbers = mem_format(": %s, %zu process%s, %zu thread%s%s", number_seconds(report->whole.duration), processes,
-                               processes == 1 ? "" : "es", threads, plural(threads), ended);
+                               processes == 1 ? "" : "es", threads, text_plural(threads), ended);
     size_t width = (size_t)report->options->width, taken = text_width(numbers);
     char *command = text_safe_fit(*report->whole.command ? report->whole.command : "(no command)",
                                   width == 0                      ? LONGEST_NAME

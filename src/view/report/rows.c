@@ -3,6 +3,7 @@
 #include "analysis/names/object_name.h"
 #include "base/order.h"
 #include "base/strtab.h"
+#include "base/text.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -263,11 +264,6 @@ static void make_lines(struct rows *rows)
     }
 }
 
-static bool contains(const char *text, const char *wanted)
-{
-    return text && strcasestr(text, wanted);
-}
-
 static bool totals_pass(const struct view_filter *filter, const struct flow_totals *totals, uint64_t samples)
 {
     return totals->samples >= filter->min_samples && share_of(totals->samples, samples) >= filter->min_share &&
@@ -282,9 +278,9 @@ bool row_passes(const struct view_filter *filter, const struct row *row, uint64_
         return false;
     if (filter->pid && row->pid && row->pid != filter->pid) /* a function is of no process: its totals are */
         return false;
-    return !filter->text || contains(row->variable, filter->text) || contains(row->name, filter->text) ||
-           contains(row->label, filter->text) || contains(row->file, filter->text) ||
-           contains(row->module, filter->text) || contains(row->via, filter->text);
+    return !filter->text || text_contains(row->variable, filter->text) || text_contains(row->name, filter->text) ||
+           text_contains(row->label, filter->text) || text_contains(row->file, filter->text) ||
+           text_contains(row->module, filter->text) || text_contains(row->via, filter->text);
 }
 
 struct order {

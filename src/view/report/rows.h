@@ -4,6 +4,7 @@
 #include "analysis/facts/facts.h"
 #include "base/array.h"
 #include "base/map64.h"
+#include "base/wilson.h"
 #include "view/view.h"
 
 #include <string.h>
@@ -107,11 +108,6 @@ void rows_arenas(struct rows *rows);
 static inline bool rows_by_thread(const struct rows *rows)
 {
     return rows->table == VIEW_THREADS || rows->table == VIEW_PROCESSES;
-}
-
-static inline double share_of(uint64_t part, uint64_t whole)
-{
-    return whole ? (double)part / (double)whole : 0;
 }
 
 /* tables_text.c: the rows as a table; an object's name as one cell */

@@ -10,7 +10,7 @@ static bool is_spread(const struct facts *facts, const struct facts_subject *sub
         all += subject->home[i];
         most = subject->home[i] > most ? subject->home[i] : most;
     }
-    return part_of(most, all) <= 1.0 / facts->node_count + thresholds.remote;
+    return share_of(most, all) <= 1.0 / facts->node_count + thresholds.remote;
 }
 
 static bool judge(struct judging *judging, const struct finding *about, struct verdict *verdict)

@@ -8,7 +8,7 @@ static double bursts_on_contended(const struct facts *facts, const struct latenc
     uint64_t memory = 0;
     array_each (&latency->pairs, const struct latency_pair, pair)
         memory += pair->contended ? pair->memory : 0;
-    return (double)facts->bursts * part_of(memory, facts->totals.samples);
+    return (double)facts->bursts * share_of(memory, facts->totals.samples);
 }
 
 static bool judge(struct judging *judging, const struct finding *about, struct verdict *verdict)

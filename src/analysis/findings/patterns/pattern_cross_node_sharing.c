@@ -10,7 +10,7 @@ static bool judge(struct judging *judging, const struct finding *about, struct v
     const struct facts *facts = judging->facts;
     const struct facts_subject *subject = about->subject;
     uint64_t shared = subject->true_sharing;
-    double part = part_of(shared, subject->totals.samples);
+    double part = share_of(shared, subject->totals.samples);
     if (facts->node_count < 2 || subject->sharing != SHARING_ALL || subject->writers == 0 ||
         !subject_matters(facts, subject, shared) || part < thresholds.shared_lines || shared <= subject->false_sharing)
         return false;
@@ -42,7 +42,7 @@ static const char *name_users(struct consult *it)
 static const char *explain(struct consult *it)
 {
     const struct facts_subject *subject = it->subject;
-    double part = part_of(subject->true_sharing, subject->totals.samples);
+    double part = share_of(subject->true_sharing, subject->totals.samples);
     it->finding->lost_time_share = subject->slow_time * part;
     it->finding->gain = text(it, "%.1f%% of run time, if lines stay on one node.", 100 * it->finding->lost_time_share);
     return text(

@@ -4,7 +4,7 @@
 static bool judge(struct judging *judging, const struct finding *about, struct verdict *verdict)
 {
     const struct facts_subject *subject = about->subject;
-    double part = part_of(subject->false_sharing, subject->totals.samples);
+    double part = share_of(subject->false_sharing, subject->totals.samples);
     if (!subject_matters(judging->facts, subject, subject->false_sharing) || part < thresholds.shared_lines ||
         subject->false_sharing <= subject->true_sharing)
         return false;
@@ -29,9 +29,9 @@ static const char *explain(struct consult *it)
         where = text(it, ", most of them at offset %lu", (unsigned long)(subject->worst_line - object->addr));
     if (own->latency_count)
         latency = text(it, " An access takes %.0f %s on average, %.0f %s in the whole program.",
-                       part_of(own->latency_sum, own->latency_count), unit_of(it->facts),
-                       part_of(all->latency_sum, all->latency_count), unit_of(it->facts));
-    it->finding->lost_time_share = subject->slow_time * part_of(subject->false_sharing, own->samples);
+                       share_of(own->latency_sum, own->latency_count), unit_of(it->facts),
+                       share_of(all->latency_sum, all->latency_count), unit_of(it->facts));
+    it->finding->lost_time_share = subject->slow_time * share_of(subject->false_sharing, own->samples);
     if (it->facts->timed)
         it->finding->gain =
             text(it, "%.1f%% of run time: the stall time of its slow accesses, if none of it overlaps with work.",
@@ -39,7 +39,7 @@ static const char *explain(struct consult *it)
     return text(it,
                 "%.0f%% of its accesses are on lines where several threads use different bytes and one writes "
                 "(%u writers%s).%s",
-                100 * part_of(subject->false_sharing, own->samples), subject->writers, where, latency);
+                100 * share_of(subject->false_sharing, own->samples), subject->writers, where, latency);
 }
 
 static void advise(struct consult *it)

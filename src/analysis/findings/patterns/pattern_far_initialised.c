@@ -8,7 +8,7 @@
 static void claim_separated(struct verdict *verdict, const struct facts_subject *subject)
 {
     const struct fact_parts *parts = &subject->parts;
-    verdict_claim(verdict, (struct claim){.share = part_of(parts->agree, parts->pairs),
+    verdict_claim(verdict, (struct claim){.share = share_of(parts->agree, parts->pairs),
                                           .null = parts_halfway(parts),
                                           .bursts = fmin((double)parts->pairs, (double)parts->bursts)});
 }
@@ -34,12 +34,12 @@ static const char *explain(struct consult *it)
         touched += user->touched;
         own += user->thread == subject->toucher ? user->touched : 0;
     }
-    if (touched && subject->toucher != FLOW_NONE && part_of(own, touched) >= thresholds.mostly)
+    if (touched && subject->toucher != FLOW_NONE && share_of(own, touched) >= thresholds.mostly)
         return text(it,
                     "%u threads on %u nodes each use their own part%s, but %s touched %.0f%% "
                     "of its pages first%s. %.0f%% of the accesses are remote.",
                     subject->using_threads, subject->using_nodes, separated_text(it),
-                    thread_text(facts, subject->toucher, maker), 100 * part_of(own, touched),
+                    thread_text(facts, subject->toucher, maker), 100 * share_of(own, touched),
                     on_node_text(it, subject->toucher_node), remote_part(it));
     return text(it,
                 "%u threads on %u nodes each use their own part%s, but the parts have their "

@@ -6,7 +6,7 @@
 
 static double remote_bursts(const struct balance_thread *thread)
 {
-    return (double)thread->bursts * part_of(thread->remote.accesses, thread->all.accesses);
+    return (double)thread->bursts * share_of(thread->remote.accesses, thread->all.accesses);
 }
 
 /* Whether more than a few threads may have the mean's share of the remote accesses or more: then it is no matter of a few
@@ -59,7 +59,7 @@ static bool judge(struct judging *judging, const struct finding *about, struct v
 {
     const struct facts *facts = judging->facts;
     /* Where little is remote, its spread over the threads says nothing. */
-    if (facts->node_count < 2 || part_of(facts->totals.remote, facts->totals.samples) < thresholds.part)
+    if (facts->node_count < 2 || share_of(facts->totals.remote, facts->totals.samples) < thresholds.part)
         return false;
     const struct balance *balance = judging_balance(judging);
     if (!balance || !balance->unbalanced || balance->spread.critical != about->thread)

@@ -21,7 +21,7 @@ static const char *explain(struct consult *it)
                 subject->instances,
                 so_many(it, it->finding->is_site ? subject->private_instances : 1, subject->instances),
                 (unsigned long)subject->mixed_pages, (unsigned long)subject->pages,
-                100 * part_of(subject->mixed_remote, subject->totals.remote));
+                100 * share_of(subject->mixed_remote, subject->totals.remote));
 }
 
 static void advise(struct consult *it)

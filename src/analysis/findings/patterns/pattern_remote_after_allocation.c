@@ -62,7 +62,7 @@ static const char *explain(struct consult *it)
     return text(it,
                 "First touched by %s, so its home is%s; %s%s makes %.0f%% of the accesses. %.0f%% of all are remote.",
                 maker, home, user, on_node_text(it, subject->main_user_node),
-                subject->users.count ? 100 * part_of(subject->users.items[0].samples, subject->totals.samples) : 0,
+                subject->users.count ? 100 * share_of(subject->users.items[0].samples, subject->totals.samples) : 0,
                 remote_part(it));
 }
 
@@ -76,7 +76,7 @@ static double recycled_part(const struct consult *it)
         pages += rows[i].pages;
         fresh += rows[i].fresh;
     }
-    return part_of(pages - fresh, pages);
+    return share_of(pages - fresh, pages);
 }
 
 /* Its user allocates it already, and still it is far: the allocator gave out pages that another thread had touched. */
@@ -84,7 +84,8 @@ static bool is_recycled(const struct consult *it)
 {
     const struct facts_subject *subject = it->subject;
     return subject_kind(it->facts, subject) == OBJECT_HEAP && recycled_part(it) >= thresholds.majority &&
-           part_of(subject->alloc_thread_samples, subject->totals.samples - subject->init_samples) >= thresholds.mostly;
+           share_of(subject->alloc_thread_samples, subject->totals.samples - subject->init_samples) >=
+               thresholds.mostly;
 }
 
 static void on_recycled(struct consult *it)
@@ -140,7 +141,7 @@ static void advise(struct consult *it)
     }
     bool site = it->finding->is_site;
     bool moved = has_moved(it);
-    double remote = 100 * part_of(subject->totals.remote, subject->totals.home_known);
+    double remote = 100 * share_of(subject->totals.remote, subject->totals.home_known);
     if (moved)
         advise_to(it, ACTION_PIN_TOGETHER, code_pin_thread(it),
                   "its thread touched it first and has moved to another node since: keep it on the first");

@@ -10,7 +10,7 @@ static uint32_t nodes_taking_part(const struct facts *facts, uint32_t home)
 {
     uint32_t nodes = facts->node_count, taking = 0;
     for (uint32_t from = 0; from < nodes; from++)
-        taking += part_of(facts->matrix[(size_t)from * nodes + home], facts->nodes[home].samples) >=
+        taking += share_of(facts->matrix[(size_t)from * nodes + home], facts->nodes[home].samples) >=
                   thresholds.halfway / nodes;
     return taking;
 }
@@ -41,17 +41,17 @@ static bool judge(struct judging *judging, const struct finding *about, struct v
     double most = thresholds.majority +
                   (1 - thresholds.majority) / facts->node_count; /* 75% of two nodes' traffic, 56% of eight's */
     double bursts = (double)facts->totals.home_known / (double)(burst ? burst : 1);
-    double load = part_of(node_load(facts, node), facts->totals.home_known);
-    if (facts->node_count < 2 || load < most || part_of(own->remote, own->samples) < thresholds.remote ||
+    double load = share_of(node_load(facts, node), facts->totals.home_known);
+    if (facts->node_count < 2 || load < most || share_of(own->remote, own->samples) < thresholds.remote ||
         nodes_taking_part(facts, node) < (facts->node_count < 3 ? 2 : 3))
         return false;
     /* H0: it serves halfway between an equal share and that bound, or less. */
     verdict_claim(verdict,
                   (struct claim){.share = load, .null = (most + 1.0 / facts->node_count) / 2, .bursts = bursts});
     /* H0: half of the bound's part of what it serves comes from elsewhere, or less. */
-    verdict_claim(verdict, (struct claim){.share = part_of(own->remote, own->samples),
+    verdict_claim(verdict, (struct claim){.share = share_of(own->remote, own->samples),
                                           .null = thresholds.remote / 2,
-                                          .bursts = bursts * part_of(own->samples, facts->totals.home_known)});
+                                          .bursts = bursts * share_of(own->samples, facts->totals.home_known)});
     claim_same_time(verdict, &own->mixing);
     return true;
 }
@@ -65,7 +65,7 @@ static const char *explain(struct consult *it)
         sum += (int)i != it->finding->node ? facts->nodes[i].latency_sum : 0;
         count += (int)i != it->finding->node ? facts->nodes[i].latency_count : 0;
     }
-    double own = part_of(node->latency_sum, node->latency_count), others = part_of(sum, count);
+    double own = share_of(node->latency_sum, node->latency_count), others = share_of(sum, count);
     const char *latency;
     if (flow_topology(facts->flow)->simulated)
         latency = "Whether this makes it slower cannot be measured on a simulated topology.";
@@ -80,8 +80,8 @@ static const char *explain(struct consult *it)
                                             "queueing at that memory comes on top.",
                                             100 * it->finding->lost_time_share, gain_assumed(it)));
     return text(it, "%.0f%% of the accesses go to its memory, from %u nodes; %.0f%% of them are remote. %s",
-                100 * part_of(node->samples, facts->totals.home_known),
-                nodes_taking_part(facts, (uint32_t)it->finding->node), 100 * part_of(node->remote, node->samples),
+                100 * share_of(node->samples, facts->totals.home_known),
+                nodes_taking_part(facts, (uint32_t)it->finding->node), 100 * share_of(node->remote, node->samples),
                 latency);
 }
 

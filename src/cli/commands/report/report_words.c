@@ -179,7 +179,7 @@ int report_understand(struct report_arguments *arguments, struct error *err)
     if (arguments->view.sort && !view_sort_key(sorted, arguments->view.sort))
         return error_set(err, -EINVAL, "cannot sort by '%s'; the keys are %s", arguments->view.sort,
                          view_sort_keys(sorted));
-    if (report_is_job(arguments->input.path) && for_one_trace(arguments))
+    if (input_is_folder(arguments->input.path) && for_one_trace(arguments))
         return error_set(
             err, -EINVAL,
             "%s is a folder: of a job there is one report, as text or --json; name a rank's file for tables, "
