@@ -202,4 +202,18 @@ def advice():
         assert {"struct entry", "struct body", "span", "struct counters"} <= {row["type"] for row in listed}, listed
 
 
+@check("a source with a relative name is found where the compiler ran, wherever program and reader are")
+def relative_source():
+    with nlens.Folder() as folder, nlens.Folder() as away:
+        os.mkdir(os.path.join(folder, "sub"))
+        with open(os.path.join(folder, "sub", "types.c"), "w") as file:
+            file.write(C)
+        program = os.path.join(away, "program")
+        ended = nlens.run(["gcc", "-g", "-O2", "-pthread", "-o", program, "sub/types.c"], folder=folder)
+        assert ended.status == 0, ended
+        trace = nlens.record(away, [program, *SHORT], OFTEN, bursts=BURSTS).trace
+        text = nlens.run([nlens.NUMALENS, "report", "annotate", "types.c", "-i", trace], folder="/").out.decode()
+        assert text.startswith("sub/types.c: ") and "sum += *(volatile long *)&entries[i].key;" in text, text
+
+
 nlens.main()
