@@ -12,10 +12,10 @@ NATIVE = PROJECT / "build"  # this machine's own
 PROGRAMS = ("src/cli", "src/agent", "examples")  # what `run --build` puts into a guest
 
 
-def build(kind=X86_64, folders=()):
-    """The build folder, brought up to date on a machine that must cross-build; of it, these folders or everything."""
-    done = subprocess.run([PROJECT / "scripts" / "cross", kind.arch, *(f"{folder}/" for folder in folders)], text=True, stdout=subprocess.PIPE,
-                          stderr=subprocess.PIPE)
+def build(kind=X86_64, parts=()):
+    """The build folder, brought up to date on a machine that must cross-build; of it, these folders and programs or everything."""
+    words = [f"{part}/" if (PROJECT / part).is_dir() else part for part in parts]
+    done = subprocess.run([PROJECT / "scripts" / "cross", kind.arch, *words], text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     if done.returncode == 77:
         raise Unavailable(done.stderr.strip().splitlines()[-1])
     if done.returncode:
@@ -24,17 +24,18 @@ def build(kind=X86_64, folders=()):
 
 
 def files(folder):
-    """Programs, libraries and data below a folder of the build."""
-    return [path for path in sorted(folder.rglob("*"))
-            if path.is_file() and not path.is_symlink() and not NOT_NEEDED.match(str(path))
-            and (path.suffix == ".dwo" or not any(part.endswith(".p") for part in path.parts))]
+    """Programs, libraries and data below a folder of the build, or the program itself."""
+    return [folder] if folder.is_file() else [
+        path for path in sorted(folder.rglob("*"))
+        if path.is_file() and not path.is_symlink() and not NOT_NEEDED.match(str(path))
+        and (path.suffix == ".dwo" or not any(part.endswith(".p") for part in path.parts))]
 
 
-def puts(build_folder, *folders):
-    """--put arguments for these folders of the build."""
+def puts(build_folder, *parts):
+    """--put arguments for these folders and programs of the build."""
     words = []
-    for folder in folders:
-        for path in files(build_folder / folder):
+    for part in parts:
+        for path in files(build_folder / part):
             words += ["--put", f"{path}:{path}"]
     return words
 

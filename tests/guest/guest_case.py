@@ -18,13 +18,13 @@ SETTLE = "sleep 30\n"
 RUN = pathlib.Path(__file__).parent / "run"
 
 
-def main(judge, kind=guest_machine.X86_64, folders=()):
-    """judge(tap, build folder, an empty folder), with a guest of that kind at hand, and these folders of the build or all of it.
+def main(judge, kind=guest_machine.X86_64, parts=()):
+    """judge(tap, build folder, an empty folder), with a guest of that kind at hand, and these parts of the build or all of it.
     Returns the exit status."""
     tap = Tap()
     try:
         guest_machine.kernel(kind)
-        build = guest_build.build(kind, folders)
+        build = guest_build.build(kind, parts)
         guest_machine.busybox(kind)
     except guest_machine.Unavailable as reason:
         return tap.skip_all(reason)
