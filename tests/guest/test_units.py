@@ -18,7 +18,7 @@ ROOMS = {"agent", "capture", "count", "library", "migrate", "symbols", "topology
 # Of these rooms, on a machine of the guest's own kind: what does not ask for nodes, and has been run there already.
 # Reading symbols takes a tool chain that is four times as large as all the rest.
 NATIVELY = {"agent", "symbols", "languages", "damaged", "decode_x86_64", "decode_zydis", "drain", "program", "rotation", "stack",
-            "session_hardware", "numap", "paper", "pages"}
+            "session_hardware", "numap", "paper", "pages", "sessions", "migrate_regions", "count_plan", "code_files", "unwind", "unwind_cfi"}
 TOOLS = ["--with", "binutils,coreutils,xz-utils"]
 
 
