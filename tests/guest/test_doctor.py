@@ -39,7 +39,7 @@ def check_user(tap, found, rows, status):
 
 
 def judge_all(tap, build, folder):
-    results = guest_case.boot(tap, folder, SCRIPT, "--count", "0", "--put", f"{build}/src/cli/numalens:src/cli/numalens",
+    results = guest_case.boot(tap, folder, SCRIPT, "--count", "3", "--put", f"{build}/src/cli/numalens:src/cli/numalens",
                               "--put", f"{build}/src/agent/libnumalens-agent.so:src/agent/libnumalens-agent.so")
     check_root(tap, *load(results, "root"))
     check_user(tap, *load(results, "user"))
