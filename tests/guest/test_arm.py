@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """An Arm machine with three nodes: pages from faults of both mechanisms that Arm's kernel has, samples, the report, and
-pages that migrate moves. One boot."""
+pages that migrate moves. One boot. One report is made there; all others are made here, of the recordings that came back."""
 import re
+import subprocess
 import sys
 
 import guest_build
@@ -9,25 +10,23 @@ import guest_case
 import guest_machine
 
 ARM = guest_machine.Kind("arm64")
+PARTS = ("src/cli", "src/agent", "examples/matmul", "examples/nas_lu")
 # Hints come by and by, and protecting pages again has a budget: both must take some seconds.
 SIZES = {"numa-hint": 544, "uffd-wp": 320}
 PAGE = 4096
 SCRIPT = """
-cd /tmp; out=/root/out
+cd /tmp; out=/root/out; PATH=$PATH:%(folders)s
 one() { name=$1; shift; "$@" > $out/$name.out 2> $out/$name.err; echo $? > $out/$name.status
     echo $name $(cut -d ' ' -f 1 /proc/uptime) >> $out/uptime; }
 uname -m > $out/machine; cat /sys/devices/system/node/online > $out/nodes
 for run in %(runs)s; do
     mechanism=${run%%:*}; size=${run#*:}
-    one record-$mechanism numalens record --source faults --mechanism $mechanism -o $mechanism.data -- matmul $size
-    one pages-$mechanism numalens report pages --json $mechanism.data
-    one moca-$mechanism numalens export --format moca $mechanism.data
+    one record-$mechanism numalens record --source faults --mechanism $mechanism -o $out/$mechanism.data -- matmul $size
 done
 cat /proc/sys/kernel/numa_balancing > $out/balancing
 echo 0 > /proc/sys/kernel/numa_balancing
-one record-soft numalens record --frequency 1000 --budget 50 -o soft.data -- matmul 160
-one report-soft numalens report --json soft.data
-one physical numalens report pages --physical --json soft.data
+one record-soft numalens record --frequency 1000 --budget 50 -o $out/soft.data -- matmul 160
+one report-soft numalens report --json $out/soft.data
 one lu nas_lu 1
 one migrate numalens migrate --interval 200ms --keep-going -- nas_lu 1
 """
@@ -64,9 +63,14 @@ def missing(reported, found):
         yield from (f"{name}: {row}" for row in rest.values())
 
 
+def moca(results, name):
+    return subprocess.run([guest_build.NATIVE / "src/cli/numalens", "export", "--format", "moca", results.folder / f"{name}.data"],
+                          text=True, stdout=subprocess.PIPE).stdout
+
+
 def judge_pages(tap, results, mechanism):
-    reported = results.json(f"pages-{mechanism}")
-    notes = results.notes(f"record-{mechanism}", f"pages-{mechanism}")
+    reported = guest_case.reported(results, mechanism, "pages")
+    notes = results.notes(f"record-{mechanism}", f"{mechanism}.report")
     if not tap.check(f"{mechanism}: recorded and reported", reported is not None and
                      results.status(f"record-{mechanism}") == 0, *notes):
         return
@@ -94,7 +98,7 @@ def judge_pages(tap, results, mechanism):
         tap.check("numa-hint: the middle matrix is in use in more intervals than the first", both["b"] > both["a"],
                   both, lasting)
         tap.note(f"intervals {both}, seconds {lasting}")
-    tasks = re.findall(r"^T \d+ (\d+)", results.text(f"moca-{mechanism}.out"), re.M)
+    tasks = re.findall(r"^T \d+ (\d+)", moca(results, mechanism), re.M)
     tap.check(f"{mechanism}: MOCA's tasks are the threads", {str(tid) for tid in writers} <= set(tasks), tasks)
 
 
@@ -104,13 +108,13 @@ def judge(tap, results):
     for mechanism in SIZES:
         judge_pages(tap, results, mechanism)
     tap.is_equal("settings are what they were", results.text("balancing").strip(), "1")
-    frames = results.json("physical") or {"pages": []}
+    frames = guest_case.reported(results, "soft", "pages", "--physical") or {"pages": []}
     # QEMU's nodes are one behind the other, 256 MiB each, from 1 GiB on.
     known = [(row["physical_node"], (row["physical"] - (1 << 30)) // (256 << 20)) for row in frames["pages"]
              if row["physical_node"] is not None]
     right = sum(node == place for node, place in known)
     tap.check("frames lie where the machine has its nodes", known and right == len(known),
-              f"{right} of {len(known)}", *results.notes("physical"))
+              f"{right} of {len(known)}", *results.notes("soft.report"))
     whole = results.json("report-soft") or {}
     tap.check("the soft sampler works, and knows homes", whole.get("samples", 0) > 20 and
               whole.get("home_known", 0) > 0.5 * whole["samples"], *results.notes("record-soft"), str(whole)[:300])
@@ -122,8 +126,9 @@ def judge(tap, results):
 
 def judge_all(tap, build, folder):
     runs = " ".join(f"{name}:{size}" for name, size in SIZES.items())
-    judge(tap, guest_case.boot(tap, folder, SCRIPT % {"runs": runs}, "--arch", "arm64", "--nodes", "3", "--count", "4", "--build"))
+    script = SCRIPT % {"runs": runs, "folders": f"{build}/src/cli:{build}/examples"}
+    judge(tap, guest_case.boot(tap, folder, script, "--arch", "arm64", "--nodes", "3", "--count", "4", *guest_build.puts(build, *PARTS)))
 
 
 if __name__ == "__main__":
-    sys.exit(guest_case.main(judge_all, ARM, guest_build.PROGRAMS))
+    sys.exit(guest_case.main(judge_all, ARM, PARTS))

@@ -10,6 +10,7 @@ import guest_case
 import guest_machine
 
 ARM = guest_machine.Kind("arm64")
+PARTS = ("src/cli", "src/agent", "tests/integration/traffic_kernels")
 LONG_BURSTS = 6
 OFF = 0.3   # of the bytes
 LINE = 64
@@ -19,10 +20,8 @@ KERNELS = {"triad": {"a": True, "b": False, "c": False}, "gather": {"a": False}}
 SCRIPT = """
 cd /tmp; out=/root/out
 for kernel in %(kernels)s; do
-    numalens record --budget 20 -o $kernel.data -- %(program)s $kernel %(mib)d 1 1 > $out/record-$kernel.out 2> $out/record-$kernel.err
+    %(build)s/src/cli/numalens record --budget 20 -o $out/$kernel.data -- %(build)s/tests/integration/traffic_kernels $kernel %(mib)d 1 1 > $out/record-$kernel.out 2> $out/record-$kernel.err
     echo $? > $out/record-$kernel.status
-    numalens report traffic --json $kernel.data > $out/$kernel.out 2> $out/$kernel.err
-    echo $? > $out/$kernel.status
 done
 """
 
@@ -39,7 +38,7 @@ def counted(text):
 
 def judge_kernel(tap, results, kernel):
     """Each line of an array is read once, and perhaps written back."""
-    answer, notes = results.json(kernel), results.notes(f"record-{kernel}", kernel)
+    answer, notes = guest_case.reported(results, kernel, "traffic"), results.notes(f"record-{kernel}", f"{kernel}.report")
     if not tap.check(f"{kernel}: recorded and reported", answer is not None and results.status(f"record-{kernel}") == 0, *notes):
         return
     bursts = answer["long_bursts"]
@@ -55,13 +54,11 @@ def judge_kernel(tap, results, kernel):
 
 
 def judge(tap, build, folder):
-    program = build / "tests" / "integration" / "traffic_kernels"
-    script = SCRIPT % {"kernels": " ".join(KERNELS), "mib": MIB, "program": program}
-    results = guest_case.boot(tap, folder, script, "--arch", "arm64", "--nodes", "1", "--count", "0", "--build",
-                              "--put", f"{program}:{program}")
+    script = SCRIPT % {"kernels": " ".join(KERNELS), "mib": MIB, "build": build}
+    results = guest_case.boot(tap, folder, script, "--arch", "arm64", "--nodes", "1", "--count", "0", *guest_build.puts(build, *PARTS))
     for kernel in KERNELS:
         judge_kernel(tap, results, kernel)
 
 
 if __name__ == "__main__":
-    sys.exit(guest_case.main(judge, ARM, [*guest_build.PROGRAMS, "tests/integration"]))
+    sys.exit(guest_case.main(judge, ARM, PARTS))
