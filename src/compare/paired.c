@@ -7,7 +7,7 @@ enum { PAIRED_LEAST = 4 }; /* fewer pairs show nothing of how runs differ */
 void paired_add(struct paired *paired, double first, double second)
 {
     if (paired->count < PAIRED_MOST && first > 0 && second > 0)
-        paired->logs[paired->count++] = log(first / second);
+        paired->logs[paired->count++] = log(first) - log(second); /* their ratio may be no number */
 }
 
 /* The continued fraction of the incomplete beta function (Numerical Recipes, section 6.4). */

@@ -529,6 +529,32 @@ def _():
         assert ended.status == 1 and "--metric" in ended.err, ended
 
 
+@check("optimize: what it cannot try is no verdict, but an error")
+def _():
+    with nlens.Folder() as folder:
+        static, started = built(folder, "int main(void) { return 0; }", options=["-static"]), os.path.join(folder, "started")
+        for plan, program, says in (("thread * @ distribute\n", [static], "statically linked"), ("site no_such @ bind 0\n", ["touch", started], "no entry of the plan")):
+            ended = numalens("optimize", "-q", "--plan", written(folder, "numalens plan 1\n" + plan), "--", *program)
+            assert ended.status == 1 and ended.out == "" and "nothing could be measured: " in ended.err and says in ended.err, ended
+
+
+@check("optimize: entries that place nothing here are not tried alone")
+def _():
+    with nlens.Folder() as folder:
+        plan = written(folder, "numalens plan 1\nprogram %s\nfile /never/1 @ bind 0\nsite no_such @ bind 0\nfile /never/2 @ bind 0\nthread main @ distribute\n" % PLACED)
+        answer, _ = optimized(folder, "--runs", "4", "--metric", "(1)", "--plan", plan, "--", "echo", "1")
+        assert [tried["plan"] for tried in answer["tried"]] == ["plan", "plan: file /never/1", "plan: file /never/2"], answer
+
+
+@check("optimize: a figure that is no number above 0 ends it with the line where it stands")
+def _():
+    with nlens.Folder() as folder:
+        plan = written(folder, "numalens plan 1\nthread main @ distribute\n")
+        for figure in ("inf", "nan", "0", "-1", "1e999", "1e-310", "12,345", "none"):
+            ended = numalens("optimize", "--runs", "4", "--metric", "rate: ([^ ]*)", "--plan", plan, "--", "printf", "begun\\nrate: 1 a\\nrate: %s a\\n" % figure.replace("-", "\\055"))
+            assert ended.status == 1 and "the program printed '%s' in line 3 " % figure in ended.err, (figure, ended)
+
+
 @check("optimize: where there is one node it runs nothing, and says so and what to do")
 def _():
     if len(glob.glob("/sys/devices/system/node/node[0-9]*")) > 1:
@@ -540,7 +566,24 @@ def _():
         assert "one NUMA node" in answer["verdict"] and "numalens compare --topology" in ended.out, ended
 
 
-@check("optimize: Ctrl-C ends it with a verdict")
+@check("optimize: Ctrl-C ends it with a verdict, and what it has started")
+def _():
+    with nlens.Folder() as folder:
+        plan, kept = written(folder, "numalens plan 1\nthread main @ distribute\n"), os.path.join(folder, "kept")
+        # Five runs, the recorded one too, end: two pairs are whole. The sixth is the one that is interrupted.
+        script = "echo >>%s/count; [ $(wc -l <%s/count) -le 5 ] && exit 0; echo $$ >%s/begun; exec sleep 1000" % (folder, folder, folder)
+        process = subprocess.Popen([nlens.NUMALENS, "optimize", "--plan", plan, "-o", kept, "--", "sh", "-c", script], env=nlens.ENVIRONMENT,
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
+        while not os.path.exists(os.path.join(folder, "begun")) or not os.path.getsize(os.path.join(folder, "begun")):
+            time.sleep(0.05)
+        os.killpg(process.pid, signal.SIGINT)
+        out, err = process.communicate(timeout=nlens.PATIENCE)
+        assert process.returncode == 0 and out == "The default placement is best, as far as it was tried.\n" and not os.path.exists(kept), (process.returncode, out, err)
+        with open(os.path.join(folder, "begun")) as stream:
+            assert not os.path.exists("/proc/%s" % stream.read().strip()), err
+
+
+@check("optimize: Ctrl-C before anything was compared ends it without one")
 def _():
     with nlens.Folder() as folder:
         plan = written(folder, "numalens plan 1\nthread main @ distribute\n")
@@ -550,7 +593,7 @@ def _():
             time.sleep(0.05)
         os.killpg(process.pid, signal.SIGINT)
         out, err = process.communicate(timeout=nlens.PATIENCE)
-        assert process.returncode == 0 and "as far as it was tried" in out, (process.returncode, out, err)
+        assert process.returncode == 0 and out.startswith("Nothing was measured: it was interrupted"), (process.returncode, out, err)
 
 
 nlens.main()

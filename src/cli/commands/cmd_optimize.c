@@ -12,6 +12,7 @@
 #include "cli/usage/number_option.h"
 
 #include <argp.h>
+#include <ctype.h>
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -133,9 +134,15 @@ static void free_trial(struct trial *trial)
 static struct trial *add_trial(struct optimize_command *command)
 {
     struct trial *trial = mem_zalloc(sizeof *trial);
-    *trial = (struct trial){.candidate = CANDIDATE_NONE, .seen = TRIAL_UNSEEN};
+    *trial = (struct trial){.candidate = CANDIDATE_NONE, .sharing = 1, .seen = TRIAL_UNSEEN};
     array_push(&command->candidates, trial);
     return trial;
+}
+
+/* The last one: it has nothing to try. */
+static void drop_trial(struct optimize_command *command)
+{
+    free_trial(command->candidates.items[--command->candidates.count]);
 }
 
 static int record(struct optimize_command *command, struct trial *trial, struct placement_plan *plan, int *exit_status,
@@ -188,24 +195,32 @@ static int try(struct optimize_command *command, struct trial *trial, int *exit_
     return code;
 }
 
-/* A plan that does not help as a whole may have entries that do: each alone, then those that help together. */
+/* An entry that places something here, and not where all threads are. */
+static bool is_tried_alone(const struct trial *whole, size_t index)
+{
+    return whole->candidate.plan.entries.items[index].kind != PLACE_THREAD && !whole->candidate.table.reasons[index];
+}
+
+/* A plan that does not help as a whole may have entries that do: each alone, then those that help together. To keep one by chance is as
+ * likely as to keep the whole plan by chance. */
 static int try_entries(struct optimize_command *command, const struct trial *whole, int *exit_status, struct error *err)
 {
     size_t count = whole->candidate.plan.entries.count, helping = 0;
     bool *wanted = mem_zalloc(count + 1), *helps = mem_zalloc(count + 1);
     struct trial *trial;
     int code = 0;
-    size_t places = 0;
+    unsigned places = 0;
     for (size_t i = 0; i < count; i++)
-        places += whole->candidate.plan.entries.items[i].kind != PLACE_THREAD;
+        places += is_tried_alone(whole, i);
     for (size_t i = 0; i < count && code == 0 && places > 1; i++) {
         const struct plan_entry *entry = &whole->candidate.plan.entries.items[i];
-        if (entry->kind == PLACE_THREAD)
+        if (!is_tried_alone(whole, i))
             continue;
         char *name = mem_format("plan: %s %s", plan_kind_name(entry->kind), entry->what);
         memset(wanted, 0, count);
         wanted[i] = true;
         code = add_part(command, &whole->candidate.plan, wanted, name, &trial, err);
+        trial->sharing = places;
         if (code == 0)
             code = try(command, trial, exit_status, err);
         helps[i] = code == 0 && trial->answer == PAIRED_FASTER;
@@ -233,6 +248,11 @@ static int try_plan(struct optimize_command *command, struct placement_plan *pla
         if (candidate->table.reasons[i])
             note(command, "%s %s is not tried: %s", plan_kind_name(candidate->plan.entries.items[i].kind),
                  candidate->plan.entries.items[i].what, candidate->table.reasons[i]);
+    if (plan_table_is_empty(&candidate->table)) {
+        note(command, "the plan is not tried: no entry of it places anything here");
+        drop_trial(command);
+        return 0;
+    }
     code = try(command, trial, exit_status, err);
     return code == 0 && trial->answer != PAIRED_FASTER ? try_entries(command, trial, exit_status, err) : code;
 }
@@ -263,8 +283,7 @@ static int try_kernel(struct optimize_command *command, int *exit_status, struct
         }
         if (code == 0)
             note(command, "%s is not tried: %s", names[i], trial->candidate.placement.text);
-        free_trial(trial);
-        command->candidates.count--;
+        drop_trial(command);
     }
     return code;
 }
@@ -286,7 +305,7 @@ static int search(struct optimize_command *command, int *exit_status, struct err
         code = record(command, &command->trials.standard, command->plan_path ? NULL : &plan, exit_status, err);
     if (code == 0 && enters && plan.entries.count)
         code = try_plan(command, &plan, exit_status, err);
-    else if (code == 0 && enters)
+    else if (code == 0 && enters && !command->plan_path)
         note(command, "the recording asks for no plan%s%s", plan.head ? ": " : "", plan.head ? plan.head : "");
     if (code == 0 && enters && !command->plan_path)
         code = try_spreading(command, exit_status, err);
@@ -300,6 +319,14 @@ static int search(struct optimize_command *command, int *exit_status, struct err
     return code;
 }
 
+static bool is_measured(const struct optimize_command *command)
+{
+    array_each (&command->candidates, struct trial *, trial)
+        if ((*trial)->pairs.count)
+            return true;
+    return false;
+}
+
 static const char *as_far_as(const struct optimize_command *command)
 {
     return command->trials.interrupted ? ", as far as it was tried" : "";
@@ -308,10 +335,14 @@ static const char *as_far_as(const struct optimize_command *command)
 static char *verdict_of(const struct optimize_command *command)
 {
     const struct trial *kept = command->kept;
+    const char *refused = command->here.refused;
     if (command->nothing)
         return mem_strdup("the default placement is best: there is one NUMA node to use here, so nothing was run");
+    if (!is_measured(command))
+        return mem_strdup("nothing was measured: it was interrupted before the first pair of runs had ended");
     if (!kept)
-        return mem_format("the default placement is best%s", as_far_as(command));
+        return mem_format("the default placement is best%s%s%s", as_far_as(command),
+                          refused ? "; no plan was tried: " : "", refused ? refused : "");
     return mem_format("%s%s is %.2f times as fast as the default placement (%.2f to %.2f, from %u pairs of runs)%s",
                       kept->candidate.table.shared ? "the " : "", kept->candidate.name, kept->gain.factor,
                       kept->gain.low, kept->gain.high, kept->pairs.count, as_far_as(command));
@@ -416,7 +447,8 @@ static int print_result(struct optimize_command *command, struct error *err)
         command->kept->candidate.plan.head = mem_strdup(verdict);
         code = replace_file(command->output, REPLACE_BY_UMASK, fill_plan, &kept->candidate.plan, err);
     }
-    fprintf(out, "%c%s.\n", verdict[0] == 't' ? 'T' : verdict[0], verdict + 1);
+    bool names = kept && !kept->candidate.table.shared; /* as --placements has it */
+    fprintf(out, "%c%s.\n", names ? verdict[0] : toupper((unsigned char)verdict[0]), verdict + 1);
     note_undecided(command);
     if (command->nothing) {
         fputs("Run it on several nodes. What two would change: numalens compare --topology \"numa:2 core:4\" --", out);
@@ -466,6 +498,9 @@ static int optimize(struct optimize_command *command, int *exit_status, struct e
     if (command->topology)
         compare_child_close(&command->trials.child);
     rmdir(command->folder);
+    if (code == 0 && !command->nothing && !command->trials.interrupted && !is_measured(command))
+        code = error_set(err, -ENOTSUP, "nothing could be measured: %s",
+                         command->here.refused ? command->here.refused : "no entry of the plan places anything here");
     return code == 0 ? print_result(command, err) : code;
 }
 

@@ -10,29 +10,47 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* The last match's first group, or all of it, as a number. */
+static int complain_metric(const char *text, const char *at, int length, struct error *err)
+{
+    unsigned line = 1;
+    for (const char *before = text; before < at; before++)
+        line += *before == '\n';
+    return error_set(err, -EINVAL,
+                     "--metric wants a number above 0, and the program printed '%.*s' in line %u of its output", length,
+                     at, line);
+}
+
+/* The last match's first group, or all of it, as a number: all of its letters but blanks around them. */
 static int find_metric(const struct trials *trials, int out, double *metric, struct error *err)
 {
     off_t size = lseek(out, 0, SEEK_END);
     char *text = mem_zalloc((size_t)(size > 0 ? size : 0) + 1);
     regmatch_t groups[2];
-    bool found = false;
+    const char *figure = NULL;
+    int length = 0, code = 0;
     if (size > 0 && pread(out, text, (size_t)size, 0) != size)
         text[0] = '\0';
     for (const char *at = text; regexec(trials->metric, at, 2, groups, at == text ? 0 : REG_NOTBOL) == 0;) {
         const regmatch_t *group = groups[1].rm_so >= 0 ? &groups[1] : &groups[0];
-        char *end;
-        double value = strtod(at + group->rm_so, &end);
-        if (end != at + group->rm_so && value > 0) {
-            *metric = value;
-            found = true;
-        }
+        figure = at + group->rm_so;
+        length = (int)(group->rm_eo - group->rm_so);
         at += groups[0].rm_eo > 0 ? groups[0].rm_eo : 1;
         if (!*at)
             break;
     }
+    if (figure) {
+        char *word = mem_format("%.*s", length, figure), *end;
+        *metric = strtod(word, &end);
+        bool whole = end != word && end[strspn(end, " \t")] == '\0';
+        /* Its reciprocal is a cost: that of a subnormal number would be infinite. */
+        if (!whole || !isnormal(*metric) || *metric < 0)
+            code = complain_metric(text, figure, length, err);
+        free(word);
+    } else {
+        code = error_set(err, -ENOENT, "the program printed nothing where --metric looks for a number");
+    }
     free(text);
-    return found ? 0 : error_set(err, -ENOENT, "the program printed no number above 0 where --metric looks for one");
+    return code;
 }
 
 static int judge_end(const struct trials *trials, const struct trial *trial, int status, int *exit_status,
@@ -92,7 +110,7 @@ int trials_compare(struct trials *trials, struct trial *trial, int *exit_status,
         }
         paired_add(&trial->pairs, costs[0], costs[1]);
         trial->gain = paired_ratio(&trial->pairs, 0.05);
-        trial->answer = paired_answer(&trial->pairs, trials->most, trials->chance, TRIAL_LEAST);
+        trial->answer = paired_answer(&trial->pairs, trials->most, trials->chance / trial->sharing, TRIAL_LEAST);
         if (!trials->quiet)
             fprintf(stderr,
                     "numalens optimize: %s: pair %u of at most %u: %.3f times as fast as the default placement\n",

@@ -12,6 +12,7 @@ struct trial { /* a placement that is tried against the default one */
     struct paired pairs;
     struct paired_ratio gain;
     enum paired_answer answer;
+    unsigned sharing; /* trials, this one too, that have one chance of a wrong "faster" together */
     struct trial_seen seen;
 };
 
@@ -27,7 +28,7 @@ struct trials {
     const regex_t *metric; /* of what it prints: the last match, its first group; NULL: time */
     bool less_is_better, quiet;
     unsigned most; /* pairs of runs for each */
-    double chance; /* of a wrong "faster" for each */
+    double chance; /* of a wrong "faster" for each, or for those that share it */
     struct compare_child child;
     array_of(struct trial_run) runs;
     struct trial standard; /* the default placement */
