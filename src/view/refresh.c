@@ -1,6 +1,7 @@
 #include "view/refresh.h"
 
 #include "analysis/traffic/traffic.h"
+#include "base/strtab.h"
 #include "base/text.h"
 #include "view/columns/columns.h"
 #include "view/node_matrix.h"
@@ -174,24 +175,51 @@ static void put_metric(FILE *out, const char *name, const char *help)
     fprintf(out, "# TYPE numalens_%s gauge\n# UNIT numalens_%s ratio\n# HELP numalens_%s %s\n", name, name, name, help);
 }
 
-/* Of each row with samples: what part of all accesses it has, or of its own are remote. */
+/* What a row's series has in braces. */
+static char *row_labels(const struct rows *rows, const struct row *row)
+{
+    char *text;
+    size_t size;
+    FILE *out = mem_stream(&text, &size);
+    fprintf(out, "pid=\"%u\",", row->pid);
+    if (rows->table == VIEW_THREADS)
+        fprintf(out, "tid=\"%u\",", flow_thread(rows->flow, row->id)->tid);
+    else
+        fprintf(out, "address=\"0x%llx\",", (unsigned long long)flow_object(rows->flow, row->object)->addr);
+    put_label(out, rows->table == VIEW_THREADS ? "thread" : "object", row->name);
+    mem_stream_end(out, &text);
+    return text;
+}
+
+struct series {
+    const char *labels;
+    uint64_t part, whole;
+};
+
+/* What part of all accesses rows with samples have, or of their own are remote. Rows with the same labels are one series: blocks that had an
+ * address after each other, threads that had a number. */
 static void put_rows(FILE *out, const struct rows *rows, const char *name, bool of_remote)
 {
+    struct strtab *labels = strtab_new();
+    array_of(struct series) all = {0};
     array_each (&rows->items, const struct row, row) {
         const struct flow_totals *totals = &row->totals;
-        double value = of_remote ? ratio(totals->remote, totals->home_known) : ratio(totals->samples, rows->samples);
-        if (totals->samples == 0 || isnan(value))
+        if (totals->samples == 0)
             continue;
-        fprintf(out, "numalens_%s{pid=\"%u\",", name, row->pid);
-        if (rows->table == VIEW_THREADS) {
-            fprintf(out, "tid=\"%u\",", flow_thread(rows->flow, row->id)->tid);
-            put_label(out, "thread", row->name);
-        } else {
-            fprintf(out, "address=\"0x%llx\",", (unsigned long long)flow_object(rows->flow, row->object)->addr);
-            put_label(out, "object", row->name);
-        }
-        fprintf(out, "} %.6f\n", value);
+        char *text = row_labels(rows, row);
+        uint32_t number = strtab_add(labels, text); /* from 1 on */
+        free(text);
+        if (number > all.count)
+            array_push(&all, (struct series){.labels = strtab_text(labels, number)});
+        struct series *series = &all.items[number - 1];
+        series->part += of_remote ? totals->remote : totals->samples;
+        series->whole = of_remote ? series->whole + totals->home_known : rows->samples;
     }
+    array_each (&all, struct series, series)
+        if (series->whole)
+            fprintf(out, "numalens_%s{%s} %.6f\n", name, series->labels, ratio(series->part, series->whole));
+    array_free(&all);
+    strtab_free(labels);
 }
 
 int view_metrics(const struct flow *flow, const struct view_refresh *refresh, const struct view_options *options,

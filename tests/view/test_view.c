@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "trace/writer.h"
+#include "view/refresh.h"
 #include "view/table.h"
 #include "view/view.h"
 
@@ -146,7 +147,7 @@ static void write_trace(void (*story)(struct writing *))
     trace_session_free(ending);
 }
 
-enum what { REPORT = VIEW_TABLES, OBJECT, FINDINGS, LATENCY };
+enum what { REPORT = VIEW_TABLES, OBJECT, FINDINGS, LATENCY, METRICS };
 
 static char *shown(const char *machine, unsigned what, struct view_options options)
 {
@@ -167,6 +168,8 @@ static char *shown(const char *machine, unsigned what, struct view_options optio
     int failed = what == REPORT     ? view_report(flow, &options, out, &err)
                  : what == OBJECT   ? view_object(flow, 1, &options, out, &err)
                  : what == FINDINGS ? view_patterns(flow, &options, out, &err)
+                 : what == METRICS  ? view_metrics(flow, &(struct view_refresh){.pid = PID, .name = "st\"o\\ry\n"},
+                                                   &options, out, &err)
                  : what == LATENCY  ? view_problems(flow, VIEW_LATENCY, &options, out, &err)
                                     : view_rows(flow, what, &options, out, &err);
     assert_int_equal(failed, 0);
@@ -334,6 +337,73 @@ static void an_empty_recording_says_so(void **state)
 }
 
 /* Reads that the L1 cache answered, in 5 ns each; after them one that memory did, in 400. */
+/* Blocks at one address and threads of one number, one after the other, with names that a page's reader could trip over. */
+static void put_again(struct writing *writing)
+{
+    static const uint64_t chain[] = {0x401000};
+    put(writing,
+        (struct event){.kind = EVENT_PROCESS_START, .process = {.exe = "/bin/st\"o\\ry\n", .command = "story 3"}});
+    put(writing, (struct event){.kind = EVENT_THREAD_START, .thread = {.name = "a\"b\\c\nd\xff"}});
+    put(writing, (struct event){.kind = EVENT_STACK, .stack = {.id = 1, .depth = 1, .frames = chain}});
+    for (unsigned i = 0; i < 3; i++) {
+        put(writing, (struct event){.kind = EVENT_THREAD_START, .tid = 101, .thread = {.name = "again"}});
+        put(writing,
+            (struct event){.kind = EVENT_ALLOC, .tid = 101, .alloc = {.addr = 0x10000, .size = PAGE, .stack = 1}});
+        put(writing,
+            (struct event){.kind = EVENT_TOUCH, .tid = i ? 101 : PID, .touch = {.addr = 0x10000, .write = true}});
+        put_samples(writing, 10 + i, 101, 0x10000, SAMPLE_READ, 80);
+        put_samples(writing, 10, PID, 0x10000, SAMPLE_WRITE, 80);
+        put(writing, (struct event){.kind = EVENT_FREE, .tid = 101, .free = {.addr = 0x10000}});
+        put(writing, (struct event){.kind = EVENT_THREAD_EXIT, .tid = 101});
+    }
+}
+
+/* name="value",...: what is behind the closing brace, or NULL where the format is not kept. */
+static const char *after_labels(const char *at)
+{
+    for (;;) {
+        size_t name = strspn(at, "abcdefghijklmnopqrstuvwxyz_");
+        if (!name || strncmp(at + name, "=\"", 2) != 0)
+            return NULL;
+        for (at += name + 2; *at != '"'; at += *at == '\\' ? 2 : 1)
+            if (!*at || *at == '\n' || (*at == '\\' && !strchr("\"\\n", at[1])))
+                return NULL;
+        if (*++at == '}')
+            return at + 1;
+        if (*at++ != ',')
+            return NULL;
+    }
+}
+
+static void each_series_is_there_once(void **state)
+{
+    (void)state;
+    write_trace(put_again);
+    char *text = shown("numa:2 core:1", METRICS, (struct view_options){0}), *save = NULL;
+    char *lines[64];
+    size_t count = 0;
+    double objects = 0, threads = 0;
+    for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+        if (*line == '#')
+            continue;
+        char *brace = strchr(line, '{');
+        const char *value = brace ? after_labels(brace + 1) : NULL;
+        if (!value || *value != ' ')
+            fail_msg("no series: %s", line);
+        size_t length = (size_t)(value - line);
+        for (size_t i = 0; i < count; i++)
+            if (strncmp(lines[i], line, length + 1) == 0)
+                fail_msg("twice: %s and %s", lines[i], line);
+        objects += strncmp(line, "numalens_object_access_ratio{", 29) == 0 ? atof(value) : 0;
+        threads += strncmp(line, "numalens_thread_access_ratio{", 29) == 0 ? atof(value) : 0;
+        assert_true(count < sizeof lines / sizeof *lines);
+        lines[count++] = line;
+    }
+    assert_true(objects > 0.999 && objects < 1.001 && threads > 0.999 && threads < 1.001);
+    free(text);
+    unlink(path);
+}
+
 static void put_cached(struct writing *writing, bool memory_too)
 {
     put(writing, (struct event){.kind = EVENT_PROCESS_START, .process = {.exe = "/bin/story", .command = "story 3"}});
@@ -411,6 +481,7 @@ int main(void)
         with_story(nothing_attacks_the_terminal),
         with_story(an_empty_recording_says_so),
         cmocka_unit_test(latencies_say_what_they_are),
+        cmocka_unit_test(each_series_is_there_once),
         cmocka_unit_test(filters_are_understood),
     };
     return cmocka_run_group_tests_name("view", tests, NULL, NULL);
