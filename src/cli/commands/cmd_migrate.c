@@ -33,7 +33,7 @@ enum {
 
 static const struct argp_option option_table[] = {
     {"policy", KEY_POLICY, "NAME", 0,
-     "decision rule: access, latency, neighbours:K, interleave-shared, none, or ./mine.so", 1},
+     "decision rule: regions, access, latency, neighbours:K, interleave-shared, none, or ./mine.so (regions)", 1},
     {"interval", KEY_INTERVAL, "TIME", 0, "between two decisions (500ms)", 1},
     {"pid", 'p', "PID", 0, "migrate the pages of a running process", 1},
     {"dry-run", KEY_DRY_RUN, 0, 0, "print what would be moved, and move nothing", 1},
