@@ -77,7 +77,7 @@ static bool of_class_template(const char *name, size_t length)
                                           "insert",  "emplace",   "assign", "allocate",  "alloc",
                                           "realloc", "operator=", "append", "fill"};
     const char *scope, *last = last_part(name, length, &scope);
-    if (!last || last[-3] != '>')
+    if (!last || last - name < 3 || last[-3] != '>') /* "::name" has nothing before it */
         return false;
     if (is_constructor(name, length))
         return true;

@@ -386,6 +386,7 @@ static void names_of_wrappers(void **state)
         assert_true(wrapper_by_name(yes[i], "/src/a.c"));
     for (size_t i = 0; i < sizeof no / sizeof *no; i++)
         assert_false(wrapper_by_name(no[i], "/src/a.c"));
+    assert_false(wrapper_by_name(">::resize(int)" + 1, "/src/a.c")); /* what is before a name is not looked at */
     assert_true(wrapper_by_name("allocate", "/usr/include/c++/12/bits/new_allocator.h"));
     assert_true(wrapper_by_module("libc.so.6"));
     assert_false(wrapper_by_module("libcrypto.so.3"));
