@@ -359,7 +359,7 @@ size_t flow_stack_frames(const struct flow *flow, uint32_t process, uint32_t sta
 /* Likewise with the file that holds the code. */
 struct flow_frame {
     struct symbol_frame symbol;
-    const char *module;             /* its name without folders; "" when not known */
+    const char *module, *path;      /* its name without folders, and with them; "" when not known */
     uint64_t addr;                  /* in the module */
     struct symbols_module *symbols; /* NULL when not known */
     uint32_t level;                 /* above the innermost function that was inlined at `addr` */

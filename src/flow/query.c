@@ -205,6 +205,7 @@ size_t flow_stack_places(const struct flow *const_flow, uint32_t process, uint32
         for (uint32_t name = 0; name < frame->name_count && count < max; name++)
             frames[count++] = (struct flow_frame){.symbol = flow->names.items[frame->first_name + name],
                                                   .module = flow->modules.items[frame->module].name,
+                                                  .path = flow->modules.items[frame->module].path,
                                                   .addr = frame->addr,
                                                   .symbols = flow->modules.items[frame->module].symbols,
                                                   .level = name};
@@ -216,7 +217,7 @@ struct flow_frame flow_thread_start(const struct flow *const_flow, uint32_t inde
 {
     struct flow *flow = (struct flow *)const_flow; /* names are a cache */
     const struct flow_thread *thread = flow_thread(flow, index);
-    struct flow_frame start = {.symbol = {.function = "", .file = ""}, .module = ""};
+    struct flow_frame start = {.symbol = {.function = "", .file = ""}, .module = "", .path = ""};
     if (!thread || !thread->entry)
         return start;
     uint32_t number = live_frame_number(flow, flow->processes.items[thread->process], thread->entry, thread->start);
@@ -225,6 +226,7 @@ struct flow_frame flow_thread_start(const struct flow *const_flow, uint32_t inde
     if (frame->name_count)
         start.symbol = flow->names.items[frame->first_name];
     start.module = flow->modules.items[frame->module].name;
+    start.path = flow->modules.items[frame->module].path;
     start.addr = frame->addr;
     return start;
 }

@@ -200,6 +200,8 @@ const char *flexmalloc_refuses(const struct placement_plan *plan, size_t index)
                    "-g";
         at = end ? end + 3 : NULL;
     }
+    if (strpbrk(chain_of(entry), "\\@"))
+        return "a file's name in it has letters that such a file has no words for";
     for (size_t i = 0; i < index; i++)
         if (plan->entries.items[i].kind == PLACE_SITE &&
             strcmp(chain_of(&plan->entries.items[i]), chain_of(entry)) == 0)

@@ -2,8 +2,7 @@
 
 #include "base/map64.h"
 #include "base/text.h"
-#include "flow/flow.h"
-#include "symbols/search.h"
+#include "plan/plan_subject.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -12,7 +11,7 @@
 /* Threads are put on the nodes in turn, in order of their creation, wherever it matters which thread uses what: so the n-th thread of the
  * next run is on the node that the n-th of this one is counted for. */
 
-enum { CHUNKS = PLACE_PARTS, FRAMES_MOST = 64 };
+enum { CHUNKS = PLACE_PARTS };
 
 /* An object whose parts have users of their own is split where that is worth more than this above interleaving. */
 static const double split_worth = 0.25;
@@ -39,6 +38,7 @@ struct advising {
     array_of(uint32_t) nodes;  /* those with CPUs, by index */
     enum place_policy threads; /* of all of them; PLACE_POLICIES: as they are */
     char *threads_evidence;
+    char *left; /* comments: findings that ask for a placement which no entry is about, and why */
     array_of(struct candidate) candidates;
     struct map64 of_object, of_site; /* + 1 */
     uint64_t known, remote, elsewhere_remote;
@@ -51,143 +51,18 @@ static uint32_t node_of_thread(const struct advising *it, uint32_t thread)
     return it->nodes.items[flow_thread(it->flow, thread)->ordinal % it->nodes.count];
 }
 
-static void count_range(void *context, uint64_t low, uint64_t high)
-{
-    (void)low;
-    (void)high;
-    (*(unsigned *)context)++;
-}
-
-static void join(char **text, const char *more)
-{
-    char *old = *text;
-    *text = old ? mem_format("%s > %s", old, more) : mem_strdup(more);
-    free(old);
-}
-
-/* No other site is on its line. */
-static bool is_alone(const struct flow *flow, const struct flow_site *site)
-{
-    for (uint32_t i = 0; i < flow_site_count(flow); i++) {
-        const struct flow_site *other = flow_site(flow, i);
-        if (other != site && other->line == site->line && strcmp(other->file, site->file) == 0)
-            return false;
-    }
-    return true;
-}
-
-/* "store.c:54" where that line is the call itself; else the chain up to it, as offsets. NULL: not known. */
-static char *site_name(const struct advising *it, const struct flow_site *site)
-{
-    struct flow_frame frames[FRAMES_MOST];
-    size_t count = flow_stack_places(it->flow, site->process, site->stack, frames, FRAMES_MOST), last = 0, physical = 0;
-    if (count == 0)
-        return NULL;
-    while (last + 1 < count &&
-           (frames[last].symbol.line != site->line || strcmp(frames[last].symbol.function, site->function) != 0))
-        last++;
-    if (frames[last].symbol.line != site->line || strcmp(frames[last].symbol.function, site->function) != 0)
-        last = 0;
-    char *chain = NULL;
-    for (size_t i = 0; i <= last; i++) {
-        if (i && frames[i].addr == frames[i - 1].addr)
-            continue;
-        if (!*frames[i].module || ++physical > PLACE_FRAMES) {
-            free(chain);
-            return NULL;
-        }
-        char *frame = mem_format("%s!0x%llx", frames[i].module, (unsigned long long)frames[i].addr + 1);
-        join(&chain, frame);
-        free(frame);
-    }
-    const struct flow_process *process = flow_process(it->flow, site->process);
-    const char *exe = process ? process->exe : "";
-    unsigned found = 0;
-    if (last == 0 && is_alone(it->flow, site) && *site->file && strcmp(text_file_name(exe), frames[0].module) == 0 &&
-        search_line(exe, text_file_name(site->file), site->line, count_range, &found) && found) {
-        free(chain);
-        return mem_format("%s:%u", text_file_name(site->file), site->line);
-    }
-    return chain;
-}
-
-/* The whole call chain by lines, up to the first frame that has none; NULL when that is the innermost. */
-static char *site_lines(const struct advising *it, const struct flow_site *site)
-{
-    struct flow_frame frames[FRAMES_MOST];
-    size_t count = flow_stack_places(it->flow, site->process, site->stack, frames, FRAMES_MOST);
-    char *chain = NULL;
-    for (size_t i = 0; i < count && *frames[i].symbol.file && frames[i].symbol.line; i++) {
-        if (i && frames[i].addr == frames[i - 1].addr)
-            continue; /* inlined here */
-        char *frame = mem_format("%s:%u", text_file_name(frames[i].symbol.file), frames[i].symbol.line);
-        join(&chain, frame);
-        free(frame);
-    }
-    return chain;
-}
-
-/* As the symbol table has it; NULL when it does not. */
-static char *static_name(const struct flow_object *object)
-{
-    const char *slash = strchr(object->name, '/');
-    char *symbol = slash ? mem_format("%.*s_", (int)(slash - object->name), object->name) : mem_strdup(object->name);
-    unsigned found = 0;
-    if (search_object(object->path, symbol, count_range, &found) && found == 1)
-        return symbol;
-    free(symbol);
-    return NULL;
-}
-
 static bool places_memory(enum action action)
 {
     return action == ACTION_ALLOCATE_NEAR || action == ACTION_FIRST_TOUCH || action == ACTION_MIGRATE ||
            action == ACTION_INTERLEAVE || action == ACTION_SEPARATE_PAGES || action == ACTION_DUPLICATE;
 }
 
-static void add_program(struct advising *it, const char *path)
-{
-    char build_id[SEARCH_BUILD_ID];
-    array_each (&it->plan->programs, struct plan_program, known)
-        if (strcmp(known->path, path) == 0)
-            return;
-    if (*path == '/' && search_build_id(path, build_id))
-        array_push(&it->plan->programs, (struct plan_program){0, mem_strdup(path), mem_strdup(build_id)});
-}
-
-static char *subject_name(struct advising *it, const struct facts_subject *subject, enum place_kind *kind)
-{
-    const struct flow_object *object = flow_object(it->flow, subject->object);
-    const struct flow_site *site = subject->site == FLOW_NONE ? NULL : flow_site(it->flow, subject->site);
-    if (!object)
-        return NULL;
-    if (object->kind == OBJECT_STATIC && !flow_object_thread_local(object)) {
-        *kind = PLACE_STATIC;
-        add_program(it, object->path);
-        return static_name(object);
-    }
-    if (object->kind == OBJECT_FILE && *object->name == '/') {
-        bool shared = strncmp(object->name, "/dev/shm/", 9) == 0;
-        *kind = shared ? PLACE_SHM : PLACE_FILE;
-        return mem_strdup(shared ? object->name + 9 : object->name);
-    }
-    if (strncmp(object->name, "/memfd:", 7) == 0) {
-        *kind = PLACE_SHM;
-        return mem_format("%.*s", (int)strcspn(object->name + 7, " "), object->name + 7);
-    }
-    if (!site || (object->kind != OBJECT_HEAP && object->kind != OBJECT_MAP))
-        return NULL;
-    *kind = PLACE_SITE;
-    const struct flow_process *process = flow_process(it->flow, site->process);
-    if (process)
-        add_program(it, process->exe);
-    return site_name(it, site);
-}
-
-/* What the finding's advice means for a plan; false: nothing. */
-static bool policy_of(const struct advising *it, const struct finding *finding, enum place_policy *policy, bool *splits)
+/* What the finding's advice means for a plan; false: nothing, or nothing that can be done, and why. */
+static bool policy_of(const struct advising *it, const struct finding *finding, enum place_policy *policy, bool *splits,
+                      const char **why)
 {
     *splits = false;
+    *why = NULL;
     for (size_t i = 0; i < finding->advice.count; i++) {
         enum action action = finding->advice.items[i].action;
         if (!places_memory(action))
@@ -199,8 +74,10 @@ static bool policy_of(const struct advising *it, const struct finding *finding, 
         } else if (action == ACTION_SEPARATE_PAGES || subject->private_instances > 1) {
             *policy = PLACE_LOCAL;
         } else if (action == ACTION_ALLOCATE_NEAR || action == ACTION_MIGRATE) {
-            if (subject->main_user == FLOW_NONE)
+            if (subject->main_user == FLOW_NONE) {
+                *why = "which thread uses it most is not known";
                 return false;
+            }
             *policy = PLACE_PREFERRED;
         } else {
             *policy = PLACE_INTERLEAVE;
@@ -214,11 +91,23 @@ static void add_comment(char **comments, const char *text)
 {
     char *old = *comments, *line = mem_strdup(text);
     for (char *at = line; *at; at++)
-        if (*at == '\n')
+        if (*at == '\n' || *at == '\t')
             *at = ' ';
-    *comments = old ? mem_format("%s\n%s", old, line) : mem_strdup(line);
+    char *safe = text_safe(line);
+    *comments = old ? mem_format("%s\n%s", old, safe) : mem_strdup(safe);
     free(line);
+    free(safe);
     free(old);
+}
+
+/* Comments that there are already. */
+static void add_lines(char **comments, const char *more)
+{
+    char *old = *comments;
+    if (more)
+        *comments = old ? mem_format("%s\n%s", old, more) : mem_strdup(more);
+    if (more)
+        free(old);
 }
 
 static struct candidate *add_candidate(struct advising *it, const struct finding *finding)
@@ -258,57 +147,101 @@ static bool pin_threads(struct advising *it, enum place_policy threads)
     return it->threads == threads;
 }
 
-static void consider(struct advising *it, const struct finding *finding)
+static void add_left(struct advising *it, const struct finding *finding, const char *why)
 {
-    enum place_policy policy;
-    enum place_kind kind;
-    bool splits;
-    if (finding->subject && it->nodes.count > 1 && wants_processes(finding)) {
-        if (!pin_threads(it, PLACE_TOGETHER))
-            return;
-        add_about(finding, &it->threads_evidence);
-        add_candidate(it, finding)->together = true;
-        return;
+    char *text = mem_format("not placed: %s: %s: %s", finding->name, pattern_name(finding->pattern), why);
+    if (it->nodes.count > 1)
+        add_comment(&it->left, text);
+    free(text);
+}
+
+static bool has_entry(const struct placement_plan *plan, enum place_kind kind, const char *name)
+{
+    array_each (&plan->entries, struct plan_entry, entry)
+        if (entry->kind == kind && strcmp(entry->what, name) == 0)
+            return true;
+    return false;
+}
+
+/* The code for copies, which is better than what the entry does. */
+static bool add_copies(const struct finding *finding, char **comments)
+{
+    bool any = false;
+    for (size_t i = 0; i < finding->advice.count; i++) {
+        const struct advice *advice = &finding->advice.items[i];
+        if (advice->action != ACTION_DUPLICATE)
+            continue;
+        any = true;
+        add_comment(comments, "better in the source: a copy on each node:");
+        char *code = mem_strdup(advice->code), *save = NULL;
+        for (char *line = strtok_r(code, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
+            add_comment(comments, line);
+        free(code);
     }
-    if (!finding->subject || !policy_of(it, finding, &policy, &splits))
-        return;
-    if ((splits || policy == PLACE_PREFERRED) && !pin_threads(it, PLACE_DISTRIBUTE))
-        return;
-    char *name = subject_name(it, finding->subject, &kind);
-    if (!name)
-        return;
-    array_each (&it->plan->entries, struct plan_entry, other) {
-        if (other->kind == kind && strcmp(other->what, name) == 0) {
-            free(name);
-            return;
-        }
-    }
+    return any;
+}
+
+static void add_entry(struct advising *it, const struct finding *finding, enum place_kind kind, const char *name,
+                      enum place_policy policy, bool splits)
+{
     struct plan_entry *entry = placement_plan_add(it->plan, kind, name, policy);
     add_about(finding, &entry->evidence);
     if (kind == PLACE_SITE)
-        entry->lines = site_lines(it, flow_site(it->flow, finding->subject->site));
-    bool copied = false;
+        entry->lines = plan_site_lines(it->flow, flow_site(it->flow, finding->subject->site));
     entry->all = policy == PLACE_INTERLEAVE;
     if (policy == PLACE_PREFERRED)
         array_push(&entry->parts,
                    (struct plan_part){
                        (uint16_t)it->topology->nodes[node_of_thread(it, finding->subject->main_user)].os_index, 1});
-    for (size_t i = 0; i < finding->advice.count; i++) {
-        const struct advice *advice = &finding->advice.items[i];
-        if (advice->action != ACTION_DUPLICATE)
-            continue;
-        copied = true;
-        add_comment(&entry->evidence, "better in the source: a copy on each node:");
-        char *code = mem_strdup(advice->code), *save = NULL;
-        for (char *line = strtok_r(code, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
-            add_comment(&entry->evidence, line);
-        free(code);
-    }
+    bool copied = add_copies(finding, &entry->evidence);
     struct candidate *candidate = add_candidate(it, finding);
     candidate->number = it->plan->entries.count - 1;
     candidate->splits = splits;
     candidate->copied = copied;
+}
+
+static const char threads_elsewhere[] = "a worse finding needs the threads elsewhere";
+
+/* Only what has an entry decides where threads are. */
+static void consider_memory(struct advising *it, const struct finding *finding)
+{
+    enum place_policy policy;
+    enum place_kind kind;
+    bool splits;
+    const char *why;
+    if (!finding->subject)
+        return;
+    if (!policy_of(it, finding, &policy, &splits, &why)) {
+        if (why)
+            add_left(it, finding, why);
+        return;
+    }
+    char *name = plan_subject_name(it->plan, it->flow, finding->subject, &kind),
+         *trouble = name ? plan_name_trouble(kind, name) : NULL;
+    if (!name || trouble)
+        add_left(it, finding, trouble ? trouble : "it has no name that a plan could have");
+    else if (it->plan->entries.count + 1 == PLACE_ENTRIES) /* one is for threads */
+        add_left(it, finding, "a plan has no room for more entries");
+    else if (!has_entry(it->plan, kind, name)) {
+        if ((splits || policy == PLACE_PREFERRED) && !pin_threads(it, PLACE_DISTRIBUTE))
+            add_left(it, finding, threads_elsewhere);
+        else
+            add_entry(it, finding, kind, name, policy, splits);
+    }
     free(name);
+    free(trouble);
+}
+
+static void consider(struct advising *it, const struct finding *finding)
+{
+    if (!finding->subject || it->nodes.count < 2 || !wants_processes(finding)) {
+        consider_memory(it, finding);
+    } else if (pin_threads(it, PLACE_TOGETHER)) {
+        add_about(finding, &it->threads_evidence);
+        add_candidate(it, finding)->together = true;
+    } else {
+        add_left(it, finding, threads_elsewhere);
+    }
 }
 
 static struct candidate *candidate_of(struct advising *it, uint32_t object)
@@ -440,6 +373,7 @@ static void write_head(struct advising *it, const struct plan_expected *expected
     char *line;
     if (it->plan->entries.count == 0) {
         add_comment(&it->plan->head, it->nodes.count < 2 ? "there is one node: nothing to place"
+                                     : it->left          ? "no entry is about what findings ask to be placed elsewhere"
                                                          : "no finding asks for another placement");
         return;
     }
@@ -482,8 +416,7 @@ int plan_advise(struct placement_plan *plan, const struct findings *findings, st
     if (it.nodes.count == 0)
         array_push(&it.nodes, 0);
     array_each (&findings->items, struct finding, finding)
-        if (plan->entries.count + 1 < PLACE_ENTRIES)
-            consider(&it, finding);
+        consider(&it, finding);
     int code = flow_each_access(it.flow, count_access, &it, err);
     double remote = (double)it.elsewhere_remote, copied = 0;
     bool pins = it.threads == PLACE_TOGETHER, interleaves = plan->entries.count > 0 && !pins;
@@ -511,6 +444,8 @@ int plan_advise(struct placement_plan *plan, const struct findings *findings, st
         *expected = (struct plan_expected){(double)it.remote / (double)it.known, remote / (double)it.known,
                                            (remote - copied) / (double)it.known};
     write_head(&it, expected, interleaves);
+    add_lines(&plan->head, it.left);
+    free(it.left);
     array_free(&it.nodes);
     array_free(&it.candidates);
     map64_free(&it.of_object);

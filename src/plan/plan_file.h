@@ -26,7 +26,7 @@ struct plan_part { /* a node of an entry */
 struct plan_entry {
     unsigned line; /* of its file; 0: made up */
     enum place_kind kind;
-    char *what;  /* as it is written: a site's call chain, a name */
+    char *what;  /* as it is written: a site's call chain, a name; hostile letters are escaped */
     char *lines; /* a site's whole call chain by lines of the source, where advise knows it; or NULL */
     enum place_policy policy;
     bool all; /* of the nodes there are, whichever these are */
@@ -38,7 +38,7 @@ struct plan_entry {
 
 struct plan_program { /* a binary whose functions, lines and objects entries name */
     unsigned line;
-    char *path, *build_id; /* build_id: "" for any */
+    char *path, *build_id; /* path: as it is written; build_id: "" for any */
 };
 
 struct placement_plan { /* zeroed = empty */
@@ -65,6 +65,17 @@ void placement_plan_free(struct placement_plan *plan);
 /* One more entry, empty but for these. */
 struct plan_entry *placement_plan_add(struct placement_plan *plan, enum place_kind kind, const char *what,
                                       enum place_policy policy);
+
+/* A name as a plan has it: what would end it, deceive or attack a terminal is \xHH, and so are the letters of `special`; and the name
+ * again. The caller frees both. */
+char *plan_name_write(const char *name, const char *special);
+char *plan_name_read(const char *text);
+
+/* Why no entry can be about that, which the caller frees; or NULL. */
+char *plan_name_trouble(enum place_kind kind, const char *what);
+
+/* Of files and shared memory, as wire/place.h has it. The caller frees it. */
+char *plan_pattern(const char *what);
 
 /* "site", "static", ...; what an entry wants as it is written: "split 0-3". The caller frees the second. */
 const char *plan_kind_name(enum place_kind kind);

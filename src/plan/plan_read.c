@@ -139,26 +139,34 @@ int plan_read_policy(struct plan_reading *reading, struct plan_entry *entry, cha
     return read_nodes(reading, entry, rest);
 }
 
-/* Ranges of code or data are found by whole names: "*" would be found nowhere. */
-static int complain_any(struct plan_reading *reading, enum place_kind kind)
+/* A frame that is one letter, "*". */
+static bool has_any_frame(const char *what, unsigned *frames)
 {
-    return plan_complain(reading,
-                         "* is for threads, stacks, files and shared memory: a %s is named, such as %s; numalens "
-                         "compare --placements interleave places all memory",
-                         plan_kinds[kind], kind == PLACE_SITE ? "store.c:54 or make_table" : "table");
+    bool any = false;
+    *frames = 0;
+    for (const char *at = what, *end; at; at = end ? end + strlen(" > ") : NULL, ++*frames) {
+        end = strstr(at, " > ");
+        any |= *at == '*' && (at[1] == '\0' || at + 1 == end);
+    }
+    return any;
 }
 
-static int check_site(struct plan_reading *reading, const char *what)
+char *plan_name_trouble(enum place_kind kind, const char *what)
 {
     unsigned frames = 1;
-    for (const char *at = what, *end; at; at = end ? end + strlen(" > ") : NULL, frames += at != NULL) {
-        end = strstr(at, " > ");
-        if (*at == '*' && (at[1] == '\0' || at + 1 == end))
-            return complain_any(reading, PLACE_SITE);
-    }
+    if (kind == PLACE_SITE ? has_any_frame(what, &frames) : kind == PLACE_STATIC && strcmp(what, "*") == 0)
+        /* Ranges of code or data are found by whole names: "*" would be found nowhere. */
+        return mem_format("* is for threads, stacks, files and shared memory: a %s is named, such as %s; numalens "
+                          "compare --placements interleave places all memory",
+                          plan_kinds[kind], kind == PLACE_SITE ? "store.c:54 or make_table" : "table");
     if (frames > PLACE_FRAMES)
-        return plan_complain(reading, "a call chain has %d frames at most; the innermost ones decide", PLACE_FRAMES);
-    return 0;
+        return mem_format("a call chain has %d frames at most; the innermost ones decide", PLACE_FRAMES);
+    if (kind != PLACE_FILE && kind != PLACE_SHM)
+        return NULL;
+    char *pattern = plan_pattern(what);
+    bool fits = strlen(pattern) < PLACE_NAME;
+    free(pattern);
+    return fits ? NULL : mem_format("a name has %d letters at most", PLACE_NAME - 1);
 }
 
 struct plan_entry *plan_read_what(struct plan_reading *reading, enum place_kind kind, const char *what)
@@ -169,12 +177,10 @@ struct plan_entry *plan_read_what(struct plan_reading *reading, enum place_kind 
             code = plan_complain(reading, "%s %s is placed in line %u already", plan_kinds[kind], what, other->line);
     if (code == 0 && reading->plan->entries.count == PLACE_ENTRIES)
         code = plan_complain(reading, "a plan has %d entries at most", PLACE_ENTRIES);
-    if (code == 0 && kind == PLACE_SITE)
-        code = check_site(reading, what);
-    else if (code == 0 && kind == PLACE_STATIC && strcmp(what, "*") == 0)
-        code = complain_any(reading, kind);
-    else if (code == 0 && strlen(what) >= PLACE_NAME)
-        code = plan_complain(reading, "a name has %d letters at most", PLACE_NAME - 1);
+    char *trouble = code == 0 ? plan_name_trouble(kind, what) : NULL;
+    if (trouble)
+        code = plan_complain(reading, "%s", trouble);
+    free(trouble);
     if (code < 0)
         return NULL;
     struct plan_entry *entry = placement_plan_add(reading->plan, kind, what, PLACE_BIND);
@@ -215,6 +221,9 @@ static int read_program(struct plan_reading *reading, char *text)
         return plan_complain(reading, "program wants the path of a binary, and may have its build-id");
     if (reading->plan->programs.count == PLACE_MODULES)
         return plan_complain(reading, "a plan names %d programs at most", PLACE_MODULES);
+    array_each (&reading->plan->programs, struct plan_program, other)
+        if (strcmp(other->path, plan_trim(text)) == 0)
+            return plan_complain(reading, "the program %s is named in line %u already", other->path, other->line);
     array_push(&reading->plan->programs,
                (struct plan_program){reading->line, mem_strdup(plan_trim(text)), mem_strdup(build_id)});
     return 0;

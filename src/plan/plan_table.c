@@ -12,8 +12,9 @@
 #include <unistd.h>
 
 struct binary_file {
-    const char *path, *base;
-    const char *stale; /* the build-id it should have, or NULL: it is as it was */
+    char *path;
+    const char *base;
+    char *refused; /* why offsets in it are not those of the plan, or NULL */
 };
 
 struct making {
@@ -39,21 +40,41 @@ static uint32_t module_number(struct making *making, const char *name)
     return (uint32_t)making->modules.count - 1;
 }
 
+/* Why offsets for that build are none of this file; NULL when they are, or the build is not known. The caller frees it. */
+static char *build_trouble(const char *path, const char *build_id)
+{
+    char now[SEARCH_BUILD_ID];
+    if (!*build_id)
+        return NULL;
+    if (!search_build_id(path, now))
+        return mem_format(
+            "%s cannot be read: whether it is the build that the plan was made for (build-id %.16s...) is not known",
+            path, build_id);
+    if (strcmp(now, build_id) == 0)
+        return NULL;
+    return mem_format("%s is another build than the plan was made for (build-id %.16s...): offsets are of that one",
+                      path, build_id);
+}
+
 static void find_binaries(struct making *making, const char *program)
 {
-    array_push(&making->binaries, (struct binary_file){program, text_file_name(program), NULL});
+    bool matches = false; /* one line is about the program as it is: others of its name are about other files */
+    char *path = mem_strdup(program);
+    array_push(&making->binaries, (struct binary_file){path, text_file_name(path), NULL});
     array_each (&making->plan->programs, struct plan_program, named) {
-        struct binary_file file = {named->path, text_file_name(named->path), NULL}, *known = NULL;
-        char now[SEARCH_BUILD_ID];
-        if (strcmp(file.base, making->binaries.items[0].base) == 0)
-            known = &making->binaries.items[0];
-        if (*named->build_id && search_build_id(known ? known->path : file.path, now) &&
-            strcmp(now, named->build_id) != 0)
-            file.stale = named->build_id;
-        if (known)
-            known->stale = file.stale;
-        else
-            array_push(&making->binaries, file);
+        path = plan_name_read(named->path);
+        bool is_run = strcmp(text_file_name(path), making->binaries.items[0].base) == 0;
+        char *refused = build_trouble(is_run ? program : path, named->build_id);
+        if (!is_run) {
+            array_push(&making->binaries, (struct binary_file){path, text_file_name(path), refused});
+            continue;
+        }
+        struct binary_file *run = &making->binaries.items[0];
+        matches |= !refused;
+        free(run->refused);
+        run->refused = matches ? NULL : refused;
+        free(matches ? refused : NULL);
+        free(path);
     }
 }
 
@@ -95,46 +116,37 @@ static bool read_line_name(const char *what, char *file, size_t room, uint32_t *
 
 enum wanted { WANT_CALL, WANT_OBJECT, WANT_ROUTINE };
 
-static char *find_offset(struct making *making, const char *what, const char *bang, enum wanted wanted)
+/* Of "module!name" and "name": the parts as they are, which the caller frees; module: NULL without. */
+static void split_name(const char *what, char **module, char **name)
 {
-    uint64_t offset, size;
-    if (!read_offset(bang + 1, &offset, &size))
-        return NULL;
-    char *module = mem_format("%.*s", (int)(bang - what), what), *reason = mem_strdup("");
-    array_each (&making->binaries, struct binary_file, file) {
-        if (strcmp(file->base, module) == 0 && file->stale) {
-            free(reason);
-            reason = mem_format(
-                "%s is another build than the plan was made for (build-id %.16s...): offsets are of that one",
-                file->path, file->stale);
-        }
-    }
+    const char *bang = strrchr(what, '!');
+    char *part = bang ? mem_format("%.*s", (int)(bang - what), what) : NULL;
+    *module = part ? plan_name_read(part) : NULL;
+    *name = plan_name_read(bang ? bang + 1 : what);
+    free(part);
+}
+
+static char *add_offset(struct making *making, const char *module, uint64_t offset, uint64_t size, enum wanted wanted)
+{
     making->module = module_number(making, module);
-    free(module);
-    if (*reason)
-        return reason;
+    array_each (&making->binaries, struct binary_file, file)
+        if (strcmp(file->base, module) == 0 && file->refused)
+            return mem_strdup(file->refused);
     if (wanted == WANT_CALL) /* a return address: the call before it */
         add_range(making, offset - 1, offset);
     else
         add_range(making, offset, offset + (size ? size : 1));
-    return reason;
+    return mem_strdup("");
 }
 
-/* Adds the ranges that `what` names; a reason, which the caller frees, "" when there are some. */
-static char *find_ranges(struct making *making, const char *what, enum wanted wanted)
+static char *add_named(struct making *making, const char *module, const char *name, enum wanted wanted)
 {
-    const char *bang = strrchr(what, '!');
-    char *reason = bang ? find_offset(making, what, bang, wanted) : NULL;
-    if (reason)
-        return reason;
     size_t before = making->ranges.count;
     uint32_t line = 0;
     char file[1024];
-    const char *name = bang ? bang + 1 : what;
     bool by_line = wanted == WANT_CALL && read_line_name(name, file, sizeof file, &line);
     array_each (&making->binaries, struct binary_file, binary) {
-        if (bang &&
-            (strlen(binary->base) != (size_t)(bang - what) || strncmp(what, binary->base, (size_t)(bang - what)) != 0))
+        if (module && strcmp(module, binary->base) != 0)
             continue;
         making->module = module_number(making, binary->base);
         if (by_line)
@@ -153,12 +165,27 @@ static char *find_ranges(struct making *making, const char *what, enum wanted wa
                       name, by_line ? " (is it built with -g?)" : "");
 }
 
+/* Adds the ranges that `what` names; a reason, which the caller frees, "" when there are some. */
+static char *find_ranges(struct making *making, const char *what, enum wanted wanted)
+{
+    char *module, *name;
+    uint64_t offset, size;
+    split_name(what, &module, &name);
+    char *reason = module && read_offset(name, &offset, &size) ? add_offset(making, module, offset, size, wanted)
+                                                               : add_named(making, module, name, wanted);
+    free(module);
+    free(name);
+    return reason;
+}
+
 static char *find_entry(struct making *making, const struct plan_entry *entry, struct place_entry *made)
 {
     char *reason = mem_strdup("");
     if (entry->kind == PLACE_FILE || entry->kind == PLACE_SHM || strcmp(entry->what, "*") == 0 ||
         ((entry->kind == PLACE_THREAD || entry->kind == PLACE_STACK) && strcmp(entry->what, "main") == 0)) {
-        snprintf(made->name, sizeof made->name, "%s", entry->what);
+        char *pattern = plan_pattern(entry->what);
+        snprintf(made->name, sizeof made->name, "%s", pattern);
+        free(pattern);
         return reason;
     }
     enum wanted wanted = entry->kind == PLACE_SITE     ? WANT_CALL
@@ -391,6 +418,10 @@ int plan_table_make(struct plan_table *table, const struct placement_plan *plan,
     array_each (&making.modules, char *, module)
         free(*module);
     array_free(&making.modules);
+    array_each (&making.binaries, struct binary_file, file) {
+        free(file->path);
+        free(file->refused);
+    }
     array_free(&making.binaries);
     array_free(&making.entries);
     array_free(&making.ranges);

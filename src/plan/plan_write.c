@@ -1,11 +1,69 @@
 #include "plan/plan_words.h"
 
+#include "base/text.h"
+
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
 const char *plan_kind_name(enum place_kind kind)
 {
     return kind < PLACE_KINDS ? plan_kinds[kind] : "?";
+}
+
+enum { ESCAPE = 4 /* \xHH */ };
+
+char *plan_name_write(const char *name, const char *special)
+{
+    char *text = mem_alloc(strlen(name) * ESCAPE + 1), *out = text;
+    for (const char *at = name; *at;) {
+        uint32_t code = 0;
+        unsigned length = text_utf8(at, &code), bytes = length ? length : 1;
+        bool at_end = *at == ' ' && (at == name || !at[1]);
+        if (!length || code < 0x20 || (code >= 0x7f && code < 0xa0) || text_deceives(code) || at_end || *at == '\\' ||
+            strchr(special, *at))
+            for (unsigned i = 0; i < bytes; i++)
+                out += sprintf(out, "\\x%02x", (unsigned char)at[i]);
+        else
+            out = (char *)memcpy(out, at, bytes) + bytes;
+        at += bytes;
+    }
+    *out = '\0';
+    return text;
+}
+
+/* The byte of an escape, 1 to 255; 0: it is none. */
+static unsigned char escaped(const char *at)
+{
+    return at[0] == '\\' && at[1] == 'x' && isxdigit((unsigned char)at[2]) && isxdigit((unsigned char)at[3])
+               ? (unsigned char)strtoul((char[]){at[2], at[3], '\0'}, NULL, 16)
+               : 0;
+}
+
+char *plan_name_read(const char *text)
+{
+    char *name = mem_alloc(strlen(text) + 1), *out = name;
+    while (*text) {
+        char byte = (char)escaped(text);
+        *out++ = byte ? byte : *text;
+        text += byte ? ESCAPE : 1;
+    }
+    *out = '\0';
+    return name;
+}
+
+char *plan_pattern(const char *what)
+{
+    char *pattern = mem_alloc(2 * strlen(what) + 1), *out = pattern;
+    while (*what) {
+        char byte = (char)escaped(what), letter = byte ? byte : *what;
+        if (letter == '\\' || (byte && strchr("*?", byte)))
+            *out++ = '\\';
+        *out++ = letter;
+        what += byte ? ESCAPE : 1;
+    }
+    *out = '\0';
+    return pattern;
 }
 
 struct plan_entry *placement_plan_add(struct placement_plan *plan, enum place_kind kind, const char *what,

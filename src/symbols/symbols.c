@@ -264,9 +264,12 @@ static struct debuginfo *debuginfo_of(struct symbols_module *module)
 size_t symbols_build_id(struct symbols_module *module, uint8_t *build_id, size_t most)
 {
     open_module(module);
-    size_t size = module->binary && module->binary->build_id_size <= most ? module->binary->build_id_size : 0;
+    const struct binary *binary = module->binary; /* NULL, too, for one that is not of the recorded build */
+    size_t size = binary ? binary->build_id_size : module->build_id_size;
+    if (size > most)
+        return 0;
     if (size)
-        memcpy(build_id, module->binary->build_id, size);
+        memcpy(build_id, binary ? binary->build_id : module->build_id, size);
     return size;
 }
 

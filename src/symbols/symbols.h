@@ -67,7 +67,7 @@ struct symbols_module *symbols_module(struct symbols *symbols, const char *path,
 /* A process that has it mapped. While it runs, a file of that build is found below its root too (/proc/PID/root): a container's. */
 void symbols_module_of_process(struct symbols_module *module, uint32_t pid);
 
-/* The build-id of its file; returns its size, 0 when it has none of at most `most` bytes. */
+/* The build-id that was recorded, or else its file's; returns its size, 0 when it has none of at most `most` bytes. */
 size_t symbols_build_id(struct symbols_module *module, uint8_t *build_id, size_t most);
 
 const char *symbols_module_trouble(struct symbols_module *module); /* NULL when all is well */

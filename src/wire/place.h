@@ -88,7 +88,8 @@ struct place_entry {
         frames[PLACE_FRAMES]; /* site: innermost first; static: the objects; stack, thread: start routines */
     uint16_t part_nodes[PLACE_PARTS], part_weights[PLACE_PARTS];
     uint32_t cpus_first, cpus_count; /* thread: into the table's cpus */
-    char name[PLACE_NAME];           /* file, shared memory, stack, thread: a pattern with * and ? */
+    char name
+        [PLACE_NAME]; /* file, shared memory, stack, thread: a pattern with * and ?, and \ before a letter that is itself */
 
     /* The agent's. */
     _Atomic uint64_t count, bytes;  /* placed */

@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <cmocka.h>
 
 static const char whole[] = "# from a recording\n"
@@ -90,6 +91,8 @@ static void bad_lines(void **state)
         {"numalens plan 1\nstatic * @ bind 0\n", "p, line 2: * is for threads"},
         {"numalens plan 1\nnodes 0\nnodes 1\n", "p, line 3: the nodes"},
         {"numalens plan 1\nprogram\n", "p, line 2: program wants the path"},
+        {"numalens plan 1\nprogram /a 01234567\nprogram /a 76543210\n",
+         "p, line 3: the program /a is named in line 2 already"},
         {"numalens plan 1\nsite a > a > a > a > a > a > a > a > a > a > a > a > a > a > a > a > a @ bind 0\n",
          "p, line 2: a call chain has 16 frames at most"},
     };
@@ -100,6 +103,86 @@ static void bad_lines(void **state)
         if (strncmp(err.text, cases[i].says, strlen(cases[i].says)) != 0)
             fail_msg("'%s' says '%s', not '%s'", cases[i].text, err.text, cases[i].says);
     }
+}
+
+/* Names are hostile: whatever they are made of, they come back, and a plan has one line for each. */
+static void hostile_names_come_back(void **state)
+{
+    (void)state;
+    enum { PLANS = 200, BYTES_MOST = 120 };
+    static const char *const parts[] = {
+        "\n",         "\r", "\t", " ",    "\"",   "\\",   "\\x41",    "\x1b[31m",          " @ ",
+        " > ",        "!",  "#",  "*",    "?",    "@",    "\xff",     "\xe2\x80\xae",      "a",
+        "store.c:54", "é",  "'",  "0x12", "main", "\x7f", "\xc2\x9b", "site f @ bind 0\n", " 0123456789abcdef"};
+    static const char *const special[PLACE_KINDS] = {"!>", "!", "*?", "*?", "!", "!"};
+    uint64_t random = 1;
+    for (unsigned i = 0; i < PLANS; i++) {
+        struct placement_plan plan = {.name = mem_strdup("p")}, again;
+        struct error err = {0};
+        char *names[PLACE_KINDS + 1];
+        for (unsigned kind = 0; kind <= PLACE_KINDS; kind++) {
+            char name[2 * BYTES_MOST] = "x";
+            while (strlen(name) < BYTES_MOST && (random = random * 6364136223846793005u + 1442695040888963407u) >> 60)
+                strcat(name, parts[(random >> 33) % (sizeof parts / sizeof *parts)]);
+            names[kind] = mem_strdup(name + (random >> 32) % 2 * (name[1] != '\0'));
+            char *written = plan_name_write(names[kind], kind < PLACE_KINDS ? special[kind] : " ");
+            if (kind == PLACE_KINDS)
+                array_push(&plan.programs,
+                           (struct plan_program){0, mem_strdup(written), mem_strdup(i % 2 ? "0123456789" : "")});
+            else
+                placement_plan_add(&plan, kind, written, kind == PLACE_THREAD ? PLACE_DISTRIBUTE : PLACE_LOCAL);
+            for (const char *at = written; *at; at++)
+                assert_true((unsigned char)*at >= ' ' && *at != 0x7f);
+            free(written);
+        }
+        char *text;
+        size_t size;
+        FILE *out = mem_stream(&text, &size);
+        plan_write(out, &plan);
+        mem_stream_end(out, &text);
+        if (plan_read_text(&again, "p", text, NULL, &err) < 0)
+            fail_msg("%s: %s", err.text, text);
+        assert_int_equal(again.entries.count, PLACE_KINDS);
+        for (unsigned kind = 0; kind <= PLACE_KINDS; kind++) {
+            char *name =
+                plan_name_read(kind == PLACE_KINDS ? again.programs.items[0].path : again.entries.items[kind].what);
+            assert_string_equal(name, names[kind]);
+            assert_true(kind == PLACE_KINDS || again.entries.items[kind].kind == kind);
+            free(name);
+            free(names[kind]);
+        }
+        assert_string_equal(again.programs.items[0].build_id, plan.programs.items[0].build_id);
+        free(text);
+        placement_plan_free(&again);
+        placement_plan_free(&plan);
+    }
+}
+
+/* A pattern in the agent's words is what counts; names that are searched for may be of any length. */
+static void long_names(void **state)
+{
+    (void)state;
+    char name[1024], *text, *trouble;
+    memset(name, 'a', sizeof name);
+    name[PLACE_NAME - 1] = '\0';
+    assert_null(trouble = plan_name_trouble(PLACE_FILE, name));
+    name[0] = '\n';
+    text = plan_name_write(name, "*?");
+    assert_null(trouble = plan_name_trouble(PLACE_FILE, text));
+    free(text);
+    name[0] = '*';
+    text = plan_name_write(name, "*?");
+    assert_non_null(trouble = plan_name_trouble(PLACE_SHM, text)); /* "\\*" */
+    free(text);
+    free(trouble);
+    name[PLACE_NAME - 1] = 'a';
+    name[sizeof name - 1] = '\0';
+    assert_non_null(trouble = plan_name_trouble(PLACE_FILE, name));
+    free(trouble);
+    assert_null(plan_name_trouble(PLACE_STATIC, name));
+    text = plan_pattern("a*\\x2a\\b\\x3f\\x0a?");
+    assert_string_equal(text, "a*\\*\\\\b\\?\n?");
+    free(text);
 }
 
 /* Many comments and many programs: the first take time in proportion, the second would. */
@@ -205,6 +288,44 @@ static void names_are_found(void **state)
     free(result.reason);
     plan_table_free(&table);
     placement_plan_free(&plan);
+}
+
+static const char *reason_of(struct plan_table *table, const char *programs, const char *name)
+{
+    struct placement_plan plan;
+    struct error err = {0};
+    static char reason[400];
+    char *text = mem_format("numalens plan 1\n%ssite %s!0x1234 @ bind 0\n", programs, name);
+    assert_int_equal(make(table, &plan, text, false, &err), 0);
+    snprintf(reason, sizeof reason, "%s", table->reasons[0] ? table->reasons[0] : "");
+    plan_table_free(table);
+    placement_plan_free(&plan);
+    free(text);
+    return reason;
+}
+
+/* Offsets are those of one build: of the program that is run, by its name, and of libraries where they are. */
+static void programs_are_checked(void **state)
+{
+    (void)state;
+    struct plan_table table;
+    char build_id[SEARCH_BUILD_ID], own[1024] = "";
+    assert_true(readlink("/proc/self/exe", own, sizeof own - 1) > 0 && search_build_id(own, build_id));
+    const char *name = strrchr(own, '/') + 1;
+    char *good = mem_format("program %s %s\n", own, build_id),
+         *bad = mem_format("program /else/%s 0123456789abcdef\n", name), *both = mem_format("%s%s", good, bad),
+         *swapped = mem_format("%s%s", bad, good);
+    assert_string_equal(reason_of(&table, good, name), "");
+    assert_non_null(strstr(reason_of(&table, bad, name), "is another build than the plan was made for"));
+    assert_string_equal(reason_of(&table, both, name), "");
+    assert_string_equal(reason_of(&table, swapped, name), "");
+    assert_string_equal(reason_of(&table, "program /no/such/lib.so\n", "lib.so"), "");
+    assert_non_null(strstr(reason_of(&table, "program /no/such/lib.so 0123456789abcdef\n", "lib.so"),
+                           "/no/such/lib.so cannot be read"));
+    free(good);
+    free(bad);
+    free(both);
+    free(swapped);
 }
 
 /* Of findings, which name a binary as it is: one with an arrow in its name makes more frames of a chain. */
@@ -349,7 +470,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(comes_back),
         cmocka_unit_test(bad_lines),
+        cmocka_unit_test(hostile_names_come_back),
+        cmocka_unit_test(long_names),
         cmocka_unit_test(large),
+        cmocka_unit_test(programs_are_checked),
         cmocka_unit_test(weights_of_all_nodes),
         cmocka_unit_test(names_are_found),
         cmocka_unit_test(too_many_frames),

@@ -20,7 +20,9 @@ static bool glob(const char *pattern, const char *text)
                     return false;
             }
         }
-        if (!*text || (*pattern != '?' && *pattern != *text))
+        bool any = *pattern == '?';
+        pattern += *pattern == '\\' && pattern[1]; /* the next letter is itself */
+        if (!*text || (!any && *pattern != *text))
             return false;
     }
     return !*text;
@@ -77,9 +79,10 @@ static const char *shared_name(char *path)
         return path + strlen("/dev/shm/");
     if (!begins(path, "/memfd:"))
         return NULL;
-    char *end = strstr(path, " (deleted)");
-    if (end)
-        *end = '\0';
+    static const char deleted[] = " (deleted)"; /* behind the name, which may have these words too */
+    size_t length = strlen(path), end = strlen(deleted);
+    if (length > end && strcmp(path + length - end, deleted) == 0)
+        path[length - end] = '\0';
     return path + strlen("/memfd:");
 }
 
