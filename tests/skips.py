@@ -316,6 +316,7 @@ ALLOWED = [
     ("doctor: without a PMU*", "this machine has one", has_pmu),
     ("migrate: a machine with one node*", "this machine has several nodes", has_nodes),
     ("plan: optimize: *", "one CPU only*", one_cpu),
+    ("plan: apply: CPUs that *", "one CPU only*", one_cpu),
     ("plan: optimize: where there is one node *", "this machine has several nodes", has_nodes),
     ("matrix: *", "none of the programs can be run so here", is_user),
     ("matrix: *", "none of the programs can be run so here", no_namespaces),

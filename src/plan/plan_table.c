@@ -302,11 +302,14 @@ static int find_cpus(struct making *making, const struct plan_entry *entry, stru
     made->cpus_first = (uint32_t)making->cpus.count;
     if (entry->policy == PLACE_ON_CPUS) {
         struct place_cpus cpus = {.repeat = 1};
-        memcpy(cpus.words, entry->cpus.words, sizeof cpus.words);
         bool any = false;
-        for (uint32_t cpu = 0; cpu < PLACE_CPUS; cpu++)
-            any |= placement_set_has(&entry->cpus, cpu) && placement_set_has(&making->machine->limits->cpus, cpu) &&
-                   topology_node_of_cpu(topology, cpu) >= 0;
+        for (uint32_t cpu = 0; cpu < PLACE_CPUS; cpu++) {
+            bool here = placement_set_has(&entry->cpus, cpu) &&
+                        placement_set_has(&making->machine->limits->cpus, cpu) &&
+                        topology_node_of_cpu(topology, cpu) >= 0;
+            cpus.words[cpu / 64] |= (uint64_t)here << cpu % 64;
+            any |= here;
+        }
         if (!any)
             return error_set(making->err, -EINVAL, "%s, line %u: none of these CPUs is there to be used here",
                              making->plan->name, entry->line);
@@ -390,6 +393,7 @@ static int write_table(struct making *making)
                                    .ranges_at = (uint32_t)ranges_at,
                                    .cpus_at = (uint32_t)cpus_at,
                                    .node_count = making->machine->topology->node_count};
+    memcpy(shared->cpus, making->machine->limits->cpus.words, sizeof shared->cpus);
     for (size_t i = 0; i < making->modules.count; i++)
         snprintf(shared->modules[i], PLACE_NAME, "%s", making->modules.items[i]);
     if (making->entries.count)

@@ -55,6 +55,7 @@ enum place_huge { PLACE_HUGE_AS_IS, PLACE_HUGE, PLACE_SMALL };
     ROW(NO_ROOM, "no address space was left for placed blocks")                                                        \
     ROW(FAILED, "the kernel does not place it")                                                                        \
     ROW(NO_THREAD, "the kernel does not move the thread")                                                              \
+    ROW(OWN_CPUS, "the program pins its own threads")                                                                  \
     ROW(NO_STACK, "the stack is memory of the program's own, and where it ends is not known")                          \
     ROW(RESTRICTED, "the program has restricted its system calls (seccomp)")                                           \
     ROW(CHAIN, "its call chain could not be followed")
@@ -106,6 +107,7 @@ struct place_table {
     uint32_t filters;                        /* system call filters on who starts the program */
     _Atomic uint32_t processes;              /* that follow the plan */
     _Atomic uint32_t ordinals;               /* processes that have a node */
+    uint64_t cpus[PLACE_WORDS];              /* that who starts the program may use */
     char modules[PLACE_MODULES][PLACE_NAME]; /* names without folders */
 };
 

@@ -191,6 +191,74 @@ def _():
         assert ended.status == 0 and "not applied: the stack is memory of the program's own" in ended.err, ended
 
 
+# Prints the CPUs of its first thread, of a worker with attributes, of a worker without, and of a thread that no entry is about.
+AFFINITY = """#define _GNU_SOURCE
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+static void show(const char *name) {
+    cpu_set_t set;
+    sched_getaffinity(0, sizeof set, &set);
+    int cpu = 0;
+    while (cpu < CPU_SETSIZE - 1 && !CPU_ISSET(cpu, &set)) cpu++;
+    printf("%s %d\\n", name, CPU_COUNT(&set) > 1 ? -1 : cpu);
+    fflush(stdout);
+}
+static void *worker(void *name) { show(name); return NULL; }
+static void *helper(void *name) { show(name); return NULL; }
+static void *starter(void *program) {
+    if (fork() == 0) { execl(program, program, "child", NULL); _exit(1); }
+    execl("/no/such/program", "", NULL);
+    show("starter");
+    return NULL;
+}
+static void run(void *(*routine)(void *), const char *name, const pthread_attr_t *attributes) {
+    pthread_t thread;
+    if (pthread_create(&thread, attributes, routine, (void *)name) || pthread_join(thread, NULL)) exit(2);
+}
+int main(int count, char **words) {
+    pthread_attr_t attributes;
+    cpu_set_t first;
+    if (count > 1) { show(words[1]); return 0; }
+    show("main");
+    CPU_ZERO(&first);
+    CPU_SET(atoi(getenv("FIRST")), &first);
+    pthread_attr_init(&attributes);
+    pthread_attr_setaffinity_np(&attributes, sizeof first, &first);
+    run(worker, "own", &attributes);
+    run(worker, "worker", NULL);
+    run(helper, "helper", NULL);
+    char *statics = getenv("STATIC");
+    run(starter, words[0], NULL);
+    if (statics) run(starter, statics, NULL);
+    return 0;
+}
+"""
+
+
+@check("apply: CPUs that the program gives a thread stay its own; who inherits those of a pinned thread gets the program's first ones back")
+def _():
+    if len(os.sched_getaffinity(0)) < 2:
+        raise nlens.Skip("one CPU only: a plan cannot change where a thread runs")
+    first, second = sorted(os.sched_getaffinity(0))[:2]
+    with nlens.Folder() as folder:
+        program, static = built(folder, AFFINITY), built(folder, AFFINITY, "static", ["-static"])
+        plan = "thread worker @ cpus %d\nthread starter @ cpus %d\n" % (second, second)
+        environment = {"STATIC": static, "FIRST": str(first)}
+        ended, entries = applied(folder, plan, program, environment=environment)
+        lines = ended.out.splitlines()
+        assert ended.status == 0 and lines[:4] == ["main -1", "own %d" % first, "worker %d" % second, "helper -1"], (ended, entries)
+        assert sorted(lines[4:]) == sorted(["child -1", "starter %d" % second] * 2), ended
+        worker = entries["worker"]
+        assert worker["count"] == 1 and worker["failed"] == 1 and "the program pins its own threads (1 of 2)" in worker["reason"], worker
+        ended, entries = applied(folder, "thread main @ cpus %d\n" % second, program, environment=environment)
+        lines = ended.out.splitlines()
+        assert ended.status == 0 and lines[:4] == ["main %d" % second, "own %d" % first, "worker -1", "helper -1"], ended
+
+
 # As many blocks of so many bytes as asked for, each freed; then one that is placed.
 REFUSED = """#include <stdlib.h>
 #define SITE(name) __attribute__((noinline)) char *name(size_t size) { char *block = malloc(size); __asm__ volatile("" : "+r"(block)); return block; }

@@ -5,6 +5,7 @@
  * empties it may know a program that no library may be preloaded into: that is respected, and counted. Where it is known that the
  * agent would harm the new program (a sanitizer, a debugger, valgrind), it is taken out, and counted too. */
 #include "agent/environment.h"
+#include "agent/place/place_hooks.h"
 #include "agent/real.h"
 #include "agent/region/thread_ring.h"
 #include "agent/sampling/sampler.h"
@@ -132,18 +133,25 @@ static enum loss_cause count_stranger(char *const *environment, enum loss_cause 
     return cause;
 }
 
+static struct place_held leave_cpus(void)
+{
+    return place_wants.threads ? place_exec_begin() : (struct place_held){0};
+}
+
 /* Before anything else: a child of fork that reset its signals by system calls of its own (Chromium's) dies of its next tick. */
-static void leave(void)
+static struct place_held leave(void)
 {
     real_need();
     struct agent_thread *self = agent_switch.live ? self_need() : NULL;
     if (self)
         sampler_exec_begin(self);
+    return leave_cpus();
 }
 
 /* After a call that failed. */
-static int stay(int result, enum loss_cause counted)
+static int stay(int result, enum loss_cause counted, const struct place_held *held)
 {
+    place_exec_failed(held);
     if (counted != LOSS_CAUSES)
         account(counted, (uint64_t)-1);
     struct agent_thread *self = agent_switch.live ? self_need() : NULL;
@@ -154,10 +162,10 @@ static int stay(int result, enum loss_cause counted)
 
 AGENT_EXPORT int execve(const char *path, char *const arguments[], char *const environment[])
 {
-    leave();
+    struct place_held held = leave();
     WITH_AGENT(environment, wanted, apart, sanitizer_in_program(AT_FDCWD, path));
     enum loss_cause counted = count_stranger(wanted, apart);
-    return stay(real.execve(path, arguments, wanted), counted);
+    return stay(real.execve(path, arguments, wanted), counted, &held);
 }
 
 AGENT_EXPORT int execv(const char *path, char *const arguments[])
@@ -167,10 +175,10 @@ AGENT_EXPORT int execv(const char *path, char *const arguments[])
 
 AGENT_EXPORT int execvpe(const char *file, char *const arguments[], char *const environment[])
 {
-    leave();
+    struct place_held held = leave();
     WITH_AGENT(environment, wanted, apart, is_sanitized_in_path(file));
     enum loss_cause counted = count_stranger(wanted, apart);
-    return stay(real.execvpe(file, arguments, wanted), counted);
+    return stay(real.execvpe(file, arguments, wanted), counted, &held);
 }
 
 AGENT_EXPORT int execvp(const char *file, char *const arguments[])
@@ -180,10 +188,10 @@ AGENT_EXPORT int execvp(const char *file, char *const arguments[])
 
 AGENT_EXPORT int fexecve(int fd, char *const arguments[], char *const environment[])
 {
-    leave();
+    struct place_held held = leave();
     WITH_AGENT(environment, wanted, apart, sanitizer_in_file(fd));
     enum loss_cause counted = count_stranger(wanted, apart);
-    return stay(real.fexecve(fd, arguments, wanted), counted);
+    return stay(real.fexecve(fd, arguments, wanted), counted, &held);
 }
 
 AGENT_EXPORT int execveat(int directory, const char *path, char *const arguments[], char *const environment[],
@@ -194,11 +202,11 @@ AGENT_EXPORT int execveat(int directory, const char *path, char *const arguments
         errno = ENOSYS;
         return -1;
     }
-    leave();
+    struct place_held held = leave();
     WITH_AGENT(environment, wanted, apart,
                *path ? sanitizer_in_program(directory, path) : sanitizer_in_file(directory));
     enum loss_cause counted = count_stranger(wanted, apart);
-    return stay(real.execveat(directory, path, arguments, wanted, flags), counted);
+    return stay(real.execveat(directory, path, arguments, wanted, flags), counted, &held);
 }
 
 /* The arguments behind `first` up to their NULL, and, for execle, the environment behind that. */
@@ -240,7 +248,9 @@ AGENT_EXPORT int posix_spawn(pid_t *child, const char *path, const posix_spawn_f
 {
     WITH_AGENT(environment, wanted, apart, sanitizer_in_program(AT_FDCWD, path));
     real_need();
+    struct place_held held = leave_cpus();
     int result = real.posix_spawn(child, path, actions, attributes, arguments, wanted);
+    place_exec_failed(&held);
     if (result == 0)
         count_stranger(wanted, apart);
     return result;
@@ -251,7 +261,9 @@ AGENT_EXPORT int posix_spawnp(pid_t *child, const char *file, const posix_spawn_
 {
     WITH_AGENT(environment, wanted, apart, is_sanitized_in_path(file));
     real_need();
+    struct place_held held = leave_cpus();
     int result = real.posix_spawnp(child, file, actions, attributes, arguments, wanted);
+    place_exec_failed(&held);
     if (result == 0)
         count_stranger(wanted, apart);
     return result;

@@ -17,8 +17,8 @@ struct start {
     void *argument;
     uint64_t hidden; /* of its creator's signal mask */
     uint64_t created;
-    uint32_t place;   /* agent/process/assign.h */
-    uint32_t planned; /* agent/place/place_hooks.h */
+    uint32_t place; /* agent/process/assign.h */
+    struct place_thread planned;
 };
 enum { STARTS = 256 };
 static struct start starts[STARTS];
@@ -34,7 +34,8 @@ static struct start *start_take(void *(*routine)(void *), void *argument)
             start->hidden = mask_hidden(thread_self());
             start->created = agent_switch.live ? agent_time() : 0;
             start->place = assign_next();
-            start->planned = place_wants.threads ? place_thread_next(routine) : 0;
+            if (place_wants.threads)
+                start->planned = place_thread_next(routine);
             return start;
         }
     }

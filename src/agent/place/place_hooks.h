@@ -71,10 +71,23 @@ static inline bool place_passes(uint64_t pc)
 void place_mapped(void *addr, size_t size, int prot, int flags, int fd, off_t offset, const struct unwind_regs *caller);
 void place_segment(void *addr, size_t size, int id, bool read_only, const struct unwind_regs *caller);
 
-/* The place of a new thread that will run `routine`, taken where it is created: so they are in order of creation. 0: none. The thread
- * goes there as its first act. */
-uint32_t place_thread_next(void *(*routine)(void *));
-void place_thread_go(uint32_t place);
+/* The place of a new thread that will run `routine`, taken where it is created: so they are in order of creation. The thread goes there
+ * as its first act, unless the program has given it CPUs. */
+struct place_thread {
+    uint32_t place; /* 0: none */
+    uint64_t cpus;  /* of its creator, as one number; 0: not known */
+};
+struct place_thread place_thread_next(void *(*routine)(void *));
+void place_thread_go(struct place_thread thread);
+
+/* Before an exec: the calling thread's CPUs are what they would be without the plan, which the new program has an agent for or not; and
+ * what they were before when it fails, or in who starts another. */
+struct place_held {
+    bool any;
+    uint64_t cpus[PLACE_WORDS];
+};
+struct place_held place_exec_begin(void);
+void place_exec_failed(const struct place_held *held);
 
 /* In a new thread that will run `routine`, then: its stack. */
 void place_stack(void *(*routine)(void *));

@@ -61,5 +61,8 @@ enum place_reason place_file(const struct place_entry *entry, const struct place
 bool place_heap_begin(void);
 
 /* place_objects.c */
+void place_range(struct place_entry *entry, uint64_t addr, uint64_t size, bool moves, enum place_touch how);
 void place_objects_begin(void);
+
+/* place_threads.c */
 void place_main_thread(void);
