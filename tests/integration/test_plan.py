@@ -170,6 +170,19 @@ def _():
         assert ended.status == 0 and entries["plugged"]["count"] == 6 and not entries["plugged"]["failed"], (ended, entries)
 
 
+# As PLUGIN, with data of its own.
+TABLED = "char in_plugin[1 << 16] = {1};\n" + PLUGIN
+
+
+@check("apply: static objects of a library are placed each time that it is loaded, also by a name that is searched for")
+def _():
+    with nlens.Folder() as folder:
+        library, host = built(folder, TABLED, "libplug.so", ("-shared", "-fPIC")), built(folder, HOST)
+        for name in (library, "libplug.so"):
+            ended, entries = applied(folder, "program %s\nstatic in_plugin @ bind 0\n" % library, host, name, environment={"LD_LIBRARY_PATH": folder})
+            assert ended.status == 0 and entries["in_plugin"]["count"] == 3 and not entries["in_plugin"]["failed"], (name, ended, entries)
+
+
 OWN_STACK = """#include <pthread.h>
 #include <stdlib.h>
 void *worker(void *unused) { return unused; }

@@ -36,6 +36,14 @@ static void refresh(bool loading)
 #define AS_CALLER
 #endif
 
+/* The linker will be reached by a jump, and load something that is to be found later. */
+static void expect(void)
+{
+    agent_switch.modules = 1;
+    if (place_wants.any)
+        place_forget_calls();
+}
+
 static bool depends_on_caller(const char *file)
 {
     return file && *file && (!strchr(file, '/') || strchr(file, '$'));
@@ -45,7 +53,7 @@ AGENT_EXPORT BY_JUMP void *dlopen(const char *file, int mode)
 {
     real_need();
     if (depends_on_caller(file)) {
-        agent_switch.modules = 1;
+        expect();
         AS_CALLER return real.dlopen(file, mode);
     }
     void *handle = real.dlopen(file, mode);
@@ -57,7 +65,7 @@ AGENT_EXPORT BY_JUMP void *dlmopen(Lmid_t namespace, const char *file, int mode)
 {
     real_need();
     if (depends_on_caller(file)) {
-        agent_switch.modules = 1;
+        expect();
         AS_CALLER return real.dlmopen(namespace, file, mode);
     }
     void *handle = real.dlmopen(namespace, file, mode);

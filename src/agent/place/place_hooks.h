@@ -27,6 +27,9 @@ void place_begin(void);
 /* Something may have been loaded or unloaded. */
 void place_loaded(void);
 
+/* Something will be, and place_loaded cannot be called then: the next call of the malloc family looks. */
+void place_forget_calls(void);
+
 /* A block for a call of the malloc family with these registers of its caller; NULL when no entry is about it, or none can be had. */
 void *place_alloc(size_t size, size_t align, bool zeroed, const struct unwind_regs *caller);
 void place_free(void *block);

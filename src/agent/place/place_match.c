@@ -19,11 +19,9 @@ uint64_t place_page;
 _Atomic uint64_t place_calls[PLACE_CALLS];
 AGENT_HOT _Atomic uint64_t place_sites_start, place_sites_size;
 
-/* Where each of the plan's binaries is loaded; any thread writes, each the same. */
-static struct {
-    _Atomic uint64_t bias;
-    _Atomic bool loaded;
-} modules[PLACE_MODULES];
+/* Where each of the plan's binaries is loaded: its bias and LOADED, or 0. Written under the loader's lock, as are the next. */
+enum { LOADED = 1 };
+static _Atomic uint64_t modules[PLACE_MODULES];
 static _Atomic uint64_t loads; /* of the dynamic linker, when that was looked at */
 
 static char own_name[PLACE_NAME]; /* of the program, without folders */
@@ -38,7 +36,7 @@ static const char *without_folders(const char *path)
 static int note_module(struct dl_phdr_info *info, size_t size, void *context)
 {
     (void)size;
-    (void)context;
+    uint64_t *seen = context;
     const char *name = *info->dlpi_name ? without_folders(info->dlpi_name) : own_name;
     char linked[PLACE_NAME];
     const char *file = sys_readlink(info->dlpi_name, linked, sizeof linked) ? without_folders(linked) : name;
@@ -46,17 +44,9 @@ static int note_module(struct dl_phdr_info *info, size_t size, void *context)
         if (strncmp(place_table->modules[i], name, PLACE_NAME) != 0 &&
             strncmp(place_table->modules[i], file, PLACE_NAME) != 0)
             continue;
-        atomic_store_explicit(&modules[i].bias, info->dlpi_addr, memory_order_relaxed);
-        atomic_store_explicit(&modules[i].loaded, true, memory_order_release);
+        seen[i] = info->dlpi_addr | LOADED;
     }
     return 0;
-}
-
-static int count_loads(struct dl_phdr_info *info, size_t size, void *context)
-{
-    (void)size;
-    *(uint64_t *)context = info->dlpi_adds + info->dlpi_subs;
-    return 1;
 }
 
 static void set_sites(uint64_t start, uint64_t size)
@@ -66,8 +56,8 @@ static void set_sites(uint64_t start, uint64_t size)
     atomic_store_explicit(&place_sites_size, size, memory_order_seq_cst);
 }
 
-/* The return addresses of all innermost frames, from the first to the last; any at all while one's binary is still to come, since what
- * loads it may call its constructors before it is looked at. */
+/* The return addresses of all innermost frames, from the first to the last; any at all while a binary is still to come, of static objects
+ * too: what loads it may call its constructors before it is looked at, or never let us look. */
 static void find_sites(void)
 {
     bool all = false;
@@ -75,13 +65,14 @@ static void find_sites(void)
     for (uint32_t i = 0; i < place_table->entry_count; i++) {
         const struct place_entry *entry = &place_entries(place_table)[i];
         const struct place_range *ranges = place_range_list(place_table) + entry->frames[0].first;
-        for (uint32_t k = 0; entry->kind == PLACE_SITE && entry->frame_count && k < entry->frames[0].count; k++) {
+        bool looks = entry->frame_count && (entry->kind == PLACE_SITE || entry->kind == PLACE_STATIC);
+        for (uint32_t k = 0; looks && k < entry->frames[0].count; k++) {
             if (!place_where(&ranges[k], &from, &to)) {
                 all = true;
-                continue;
+            } else if (entry->kind == PLACE_SITE) {
+                low = from + 1 < low ? from + 1 : low;
+                high = to + 1 > high ? to + 1 : high;
             }
-            low = from + 1 < low ? from + 1 : low;
-            high = to + 1 > high ? to + 1 : high;
         }
     }
     if (all)
@@ -90,32 +81,59 @@ static void find_sites(void)
         set_sites(high > low ? low : 0, high > low ? high - low : 0);
 }
 
-/* Whether anything was loaded or unloaded since: then all is looked at again. */
-static bool look_at_modules(void)
+void place_forget_calls(void)
 {
-    uint64_t now = 0;
-    dl_iterate_phdr(count_loads, &now);
-    if (now == atomic_load_explicit(&loads, memory_order_acquire))
-        return false;
-    for (uint32_t i = 0; i < place_table->module_count; i++)
-        atomic_store_explicit(&modules[i].loaded, false, memory_order_relaxed);
-    dl_iterate_phdr(note_module, NULL);
-    find_sites();
     for (unsigned i = 0; i < PLACE_CALLS; i++)
         atomic_store_explicit(&place_calls[i], 0, memory_order_relaxed);
-    unwind_modules_changed();
+}
+
+/* If anything was loaded or unloaded since, all is looked at again. For the first object: the loader's lock is held, so that nothing is
+ * unloaded while it is placed, and one thread is here at a time. */
+static int look(struct dl_phdr_info *info, size_t size, void *context)
+{
+    (void)size;
+    (void)context;
+    uint64_t now = info->dlpi_adds + info->dlpi_subs, seen[PLACE_MODULES] = {0};
+    bool fresh[PLACE_MODULES] = {false};
+    if (now == atomic_load_explicit(&loads, memory_order_acquire))
+        return 1;
+    dl_iterate_phdr(note_module, seen);
+    for (uint32_t i = 0; i < place_table->module_count; i++) {
+        uint64_t before = atomic_exchange_explicit(&modules[i], seen[i], memory_order_release);
+        fresh[i] = seen[i] && seen[i] != before;
+    }
+    find_sites();
+    /* Who has matched a call before that and notes it only now sees that it must not (place_entry_of). */
     atomic_store_explicit(&loads, now, memory_order_release);
-    return true;
+    atomic_thread_fence(memory_order_seq_cst);
+    place_forget_calls();
+    place_objects_loaded(fresh);
+    return 1;
+}
+
+static int has_changed(struct dl_phdr_info *info, size_t size, void *context)
+{
+    (void)size;
+    *(bool *)context = info->dlpi_adds + info->dlpi_subs != atomic_load_explicit(&loads, memory_order_acquire);
+    return 1;
+}
+
+static void look_again(void)
+{
+    bool changed = false;
+    dl_iterate_phdr(has_changed, &changed);
+    if (!changed)
+        return;
+    unwind_modules_changed(); /* first, and without the loader's lock: another thread that is at it waits for that */
+    dl_iterate_phdr(look, NULL);
 }
 
 bool place_where(const struct place_range *range, uint64_t *low, uint64_t *high)
 {
-    if (!atomic_load_explicit(&modules[range->module].loaded, memory_order_acquire))
-        return false;
-    uint64_t bias = atomic_load_explicit(&modules[range->module].bias, memory_order_relaxed);
-    *low = bias + range->low;
-    *high = bias + range->high;
-    return true;
+    uint64_t module = atomic_load_explicit(&modules[range->module], memory_order_acquire);
+    *low = module - LOADED + range->low;
+    *high = module - LOADED + range->high;
+    return module != 0;
 }
 
 /* Of a return address: the call before it is in the range. */
@@ -179,9 +197,13 @@ struct place_entry *place_entry_of(const struct unwind_regs *caller)
     uint64_t word = atomic_load_explicit(known, memory_order_relaxed);
     if (__builtin_expect(word >> 16 != (pc & 0xffffffffffff), 0)) {
         if (word == 0) /* else two calls take turns in one place, and the other one has looked */
-            look_at_modules();
+            look_again();
+        uint64_t before = atomic_load_explicit(&loads, memory_order_acquire);
         word = pc << 16 | entry_at(pc, 0);
         atomic_store_explicit(known, word, memory_order_relaxed);
+        atomic_thread_fence(memory_order_seq_cst);
+        if (before != atomic_load_explicit(&loads, memory_order_relaxed))
+            atomic_store_explicit(known, 0, memory_order_relaxed);
     }
     uint32_t index = word & 0xffff;
     return __builtin_expect(index == PLACE_NOTHING, 1) ? NULL : match_chains(index, caller);
@@ -246,8 +268,8 @@ static struct place_table *map_table(const char *path)
 
 void place_loaded(void)
 {
-    if (place_table && look_at_modules())
-        place_objects_begin();
+    if (place_table)
+        look_again();
 }
 
 /* A program that was started by one that has restricted itself may not survive our system calls either. */
@@ -268,9 +290,11 @@ void place_begin(void)
     if (!table || is_restricted(table))
         return;
     struct place_wants wants = {.any = true};
+    bool statics = false;
     for (uint32_t i = 0; i < table->entry_count; i++) {
         uint8_t kind = place_entries(table)[i].kind;
         wants.sites |= kind == PLACE_SITE;
+        statics |= kind == PLACE_STATIC;
         wants.files |= kind == PLACE_FILE || kind == PLACE_SHM;
         wants.threads |= kind == PLACE_THREAD || kind == PLACE_STACK;
     }
@@ -281,10 +305,10 @@ void place_begin(void)
     main_stack_high = (uint64_t)environ;
     place_table = table;
     atomic_fetch_add_explicit(&table->processes, 1, memory_order_relaxed);
-    look_at_modules();
-    wants.sites = wants.sites && place_heap_begin();
+    look_again();
+    /* Static objects of libraries: a call of malloc shows that one was loaded (place_forget_calls). */
+    wants.sites = (wants.sites && place_heap_begin()) || statics;
     place_wants = wants;
-    place_objects_begin();
     if (wants.threads)
         place_main_thread();
 }

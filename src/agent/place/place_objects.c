@@ -39,10 +39,7 @@ void place_range(struct place_entry *entry, uint64_t addr, uint64_t size, bool m
         place_failed(entry, reason, cause);
 }
 
-/* Static objects that were placed in this process already, by entry. Written where something was loaded. */
-static _Atomic bool is_placed[PLACE_ENTRIES];
-
-void place_objects_begin(void)
+void place_objects_loaded(const bool *fresh)
 {
     struct place_entry *entries = place_entries(place_table);
     for (uint32_t i = 0; i < place_table->entry_count; i++) {
@@ -52,7 +49,7 @@ void place_objects_begin(void)
         const struct place_range *ranges = place_range_list(place_table) + entry->frames[0].first;
         for (uint32_t k = 0; k < entry->frames[0].count; k++) {
             uint64_t low, high;
-            if (place_where(&ranges[k], &low, &high) && !atomic_exchange(&is_placed[i], true))
+            if (fresh[ranges[k].module] && place_where(&ranges[k], &low, &high))
                 place_range(entry, low, high - low, true, PLACE_LOOKED_UP);
         }
     }

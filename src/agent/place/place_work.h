@@ -62,7 +62,7 @@ bool place_heap_begin(void);
 
 /* place_objects.c */
 void place_range(struct place_entry *entry, uint64_t addr, uint64_t size, bool moves, enum place_touch how);
-void place_objects_begin(void);
+void place_objects_loaded(const bool *fresh); /* the static objects of these modules */
 
 /* place_threads.c */
 void place_main_thread(void);
