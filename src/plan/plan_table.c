@@ -478,7 +478,10 @@ struct plan_result plan_result(const struct plan_table *table, const struct plac
                 : entry->kind == PLACE_THREAD ? "affinity"
                 : made->touched               ? "first touch"
                                               : "memory policy";
-    if (result.failed && reason)
+    if (result.failed && reason == PLACE_ELSEWHERE_REASON)
+        result.reason = mem_format("%s (%llu of %llu pages)", reason_texts[reason], (unsigned long long)made->elsewhere,
+                                   (unsigned long long)made->pages);
+    else if (result.failed && reason)
         result.reason = mem_format("%s%s%s (%llu of %llu)", reason_texts[reason], cause ? ": " : "",
                                    cause ? strerror((int)cause) : "", (unsigned long long)result.failed,
                                    (unsigned long long)result.failed + (unsigned long long)result.count);

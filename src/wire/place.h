@@ -50,6 +50,7 @@ enum place_huge { PLACE_HUGE_AS_IS, PLACE_HUGE, PLACE_SMALL };
     ROW(NO_FILE, "the kernel refuses memory policies here, and its file is too short, or its file system full")        \
     ROW(SEVERAL, "the kernel refuses memory policies here, and a file is read in from one node only")                  \
     ROW(CACHED, "the kernel refuses memory policies here, and the file is in memory already")                          \
+    ROW(ELSEWHERE, "pages of the file are on other nodes: the wanted ones have no room for all")                       \
     ROW(NO_MEMORY, "it is larger than the available memory: the page cache would not keep it")                         \
     ROW(SMALL, "it is smaller than a page, which it shares with other data")                                           \
     ROW(NO_ROOM, "no address space was left for placed blocks")                                                        \
@@ -93,10 +94,11 @@ struct place_entry {
         [PLACE_NAME]; /* file, shared memory, stack, thread: a pattern with * and ?, and \ before a letter that is itself */
 
     /* The agent's. */
-    _Atomic uint64_t count, bytes;  /* placed */
-    _Atomic uint64_t touched;       /* of these, by first touch: the kernel refuses policies */
-    _Atomic uint64_t failed;        /* matched, but not placed ... */
-    _Atomic uint32_t reason, cause; /* ... for this reason, the last one; its errno */
+    _Atomic uint64_t count, bytes;     /* placed */
+    _Atomic uint64_t touched;          /* of these, by first touch: the kernel refuses policies */
+    _Atomic uint64_t failed;           /* matched, but not placed ... */
+    _Atomic uint32_t reason, cause;    /* ... for this reason, the last one; its errno */
+    _Atomic uint64_t pages, elsewhere; /* of files, in memory; of these, on other nodes than wanted */
 };
 
 struct place_table {

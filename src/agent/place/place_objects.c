@@ -100,12 +100,13 @@ static void place_mapped_file(void *addr, size_t size, int prot, int flags, int 
     if (shared)
         return;
     long cause;
-    enum place_reason reason =
-        place_file(entry, &(struct place_mapping){(uint64_t)addr, size, (uint64_t)offset, fd}, &by_touch, &cause);
+    uint64_t placed = 0;
+    enum place_reason reason = place_file(entry, &(struct place_mapping){(uint64_t)addr, size, (uint64_t)offset, fd},
+                                          &by_touch, &placed, &cause);
     if (reason != PLACE_NONE_REASON)
         place_failed(entry, reason, cause);
-    else if (!is_private)
-        place_done(entry, size, by_touch);
+    if (!is_private && (reason == PLACE_NONE_REASON || (reason == PLACE_ELSEWHERE_REASON && placed)))
+        place_done(entry, placed, by_touch);
 }
 
 void place_mapped(void *addr, size_t size, int prot, int flags, int fd, off_t offset, const struct unwind_regs *caller)

@@ -30,11 +30,12 @@ static long prefer_range(int node, uint64_t addr, uint64_t size, bool moves)
     return bind_range(MPOL_PREFERRED, mask, addr, size, moves);
 }
 
-/* Calls `visit` for each stripe of a split or weighted range, in whole pages. */
+/* Calls `visit` for each stripe of a split or weighted range, in whole pages. -EIO: not all pages of a stripe could be moved. */
 static long each_stripe(const struct place_entry *entry, uint64_t addr, uint64_t size,
                         long (*visit)(void *context, uint32_t part, uint64_t addr, uint64_t size), void *context)
 {
     uint64_t sum = 0, pages = size / place_page, passed = 0;
+    long partly = 0;
     for (uint32_t i = 0; i < entry->part_count; i++)
         sum += entry->part_weights[i];
     uint64_t passes = entry->policy == PLACE_SPLIT ? 1 : sum ? pages / sum : 0;
@@ -45,11 +46,13 @@ static long each_stripe(const struct place_entry *entry, uint64_t addr, uint64_t
             passed += entry->part_weights[i];
             uint64_t to = pages * passed / (sum * passes);
             long result = to > from ? visit(context, i, addr + from * place_page, (to - from) * place_page) : 0;
-            if (result < 0)
+            if (result == -EIO)
+                partly = result;
+            else if (result < 0)
                 return result;
         }
     }
-    return 0;
+    return partly;
 }
 
 struct stripes {
@@ -253,11 +256,69 @@ static enum place_reason read_on_node(const struct place_entry *entry, const str
     return PLACE_NONE_REASON;
 }
 
+struct found { /* of a mapping's pages that are in memory */
+    struct place_entry *entry;
+    uint64_t right, elsewhere;
+};
+
+static bool is_wanted(const struct place_entry *entry, int node)
+{
+    for (uint32_t i = 0; i < entry->part_count; i++)
+        if (entry->part_nodes[i] == node)
+            return true;
+    return false;
+}
+
+/* Counts pages by whether they are on node `wanted`, or with a negative one on any of the entry's. What the kernel does not say is not
+ * counted. */
+static void count_pages(struct found *found, uint64_t addr, uint64_t size, int wanted)
+{
+    enum { PAGES = 128 };
+    void *pages[PAGES];
+    int nodes[PAGES];
+    for (uint64_t at = 0; at < size;) {
+        unsigned long count = 0;
+        for (; count < PAGES && at < size; at += place_page, count++) {
+            pages[count] = (void *)(addr + at);
+            nodes[count] = -1;
+        }
+        if (sys_call(SYS_move_pages, 0, count, pages, NULL, nodes, 0) < 0)
+            return;
+        for (unsigned long i = 0; i < count; i++) {
+            bool right = wanted < 0 ? is_wanted(found->entry, nodes[i]) : nodes[i] == wanted;
+            found->right += right;
+            found->elsewhere += nodes[i] >= 0 && !right;
+        }
+    }
+}
+
+static long count_stripe(void *context, uint32_t part, uint64_t addr, uint64_t size)
+{
+    struct found *found = context;
+    count_pages(found, addr, size, found->entry->part_nodes[part]);
+    return 0;
+}
+
+/* The kernel takes pages of other nodes where the wanted ones are full, and says nothing. */
+static enum place_reason judge_pages(struct place_entry *entry, uint64_t addr, uint64_t size, uint64_t *placed)
+{
+    struct found found = {.entry = entry};
+    if (entry->policy == PLACE_SPLIT || entry->policy == PLACE_WEIGHTED)
+        each_stripe(entry, addr, size, count_stripe, &found);
+    else
+        count_pages(&found, addr, size, -1);
+    *placed = found.elsewhere ? found.right * place_page : size;
+    atomic_fetch_add_explicit(&entry->pages, found.right + found.elsewhere, memory_order_relaxed);
+    atomic_fetch_add_explicit(&entry->elsewhere, found.elsewhere, memory_order_relaxed);
+    return found.elsewhere ? PLACE_ELSEWHERE_REASON : PLACE_NONE_REASON;
+}
+
 /* The page cache takes pages by the policy of the thread that reads. What it had already and cannot drop (others have it mapped, it is
  * not written yet, it is a file of memory) is moved once it is mapped here too. */
-enum place_reason place_file(const struct place_entry *entry, const struct place_mapping *mapping, bool *by_touch,
-                             long *cause)
+enum place_reason place_file(struct place_entry *entry, const struct place_mapping *mapping, bool *by_touch,
+                             uint64_t *placed, long *cause)
 {
+    *placed = mapping->size;
     uint64_t mask[PLACE_WORDS], old_mask[PLACE_WORDS] = {0};
     int old_mode = 0;
     *by_touch = false;
@@ -285,5 +346,8 @@ enum place_reason place_file(const struct place_entry *entry, const struct place
         return PLACE_NONE_REASON;
     sys_call(SYS_madvise, mapping->addr, mapping->size, 22 /* MADV_POPULATE_READ, of Linux 5.14 */);
     *cause = set_policy(entry, mapping->addr, mapping->size, true, -1);
-    return *cause < 0 ? PLACE_FAILED_REASON : PLACE_NONE_REASON;
+    if (*cause < 0 && *cause != -EIO) /* that: not all were moved */
+        return PLACE_FAILED_REASON;
+    *cause = 0;
+    return judge_pages(entry, mapping->addr, mapping->size, placed);
 }

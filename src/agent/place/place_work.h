@@ -53,9 +53,9 @@ struct place_mapping { /* of a file */
     int fd;
 };
 
-/* place_pages.c: brings its pages into the page cache under the entry's policy. */
-enum place_reason place_file(const struct place_entry *entry, const struct place_mapping *mapping, bool *by_touch,
-                             long *cause);
+/* place_pages.c: brings its pages into the page cache under the entry's policy. PLACE_ELSEWHERE_REASON: so many bytes are placed. */
+enum place_reason place_file(struct place_entry *entry, const struct place_mapping *mapping, bool *by_touch,
+                             uint64_t *placed, long *cause);
 
 /* place_heap.c: once; false when there is no address space for it. */
 bool place_heap_begin(void);
