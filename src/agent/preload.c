@@ -14,6 +14,12 @@ static void finish(void *unused)
     attach_finish();
 }
 
+static void look(void *unused)
+{
+    (void)unused;
+    place_huge_look();
+}
+
 static __attribute__((constructor)) void begin(void)
 {
     real_resolve();
@@ -24,5 +30,7 @@ static __attribute__((constructor)) void begin(void)
      * may still release what they hold. The name of a library is withheld, so that its end does not call this early. */
     if (agent_switch.live)
         __cxa_atexit(finish, NULL, NULL);
+    if (place_wants.huge)
+        __cxa_atexit(look, NULL, NULL);
     attach_begin_sampling();
 }

@@ -470,10 +470,12 @@ struct plan_result plan_result(const struct plan_table *table, const struct plac
         return (struct plan_result){.by = "", .reason = mem_strdup(table->reasons[index])};
     const struct place_entry *entries = (const void *)((const char *)table->shared + table->entries_at),
                              *made = &entries[table->places[index]];
-    struct plan_result result = {.count = made->count, .bytes = made->bytes, .failed = made->failed};
+    struct plan_result result = {
+        .count = made->count, .bytes = made->bytes, .failed = made->failed, .huge_bytes = made->huge_bytes};
     uint32_t reason = made->reason, cause = made->cause;
     reason = reason < PLACE_REASONS ? reason : PLACE_FAILED_REASON;
-    result.applied = result.count > 0;
+    bool no_huge = result.count && made->huge == PLACE_HUGE && !result.huge_bytes;
+    result.applied = result.count > 0 && !no_huge;
     result.by = !result.applied               ? ""
                 : entry->kind == PLACE_THREAD ? "affinity"
                 : made->touched               ? "first touch"
@@ -485,6 +487,8 @@ struct plan_result plan_result(const struct plan_table *table, const struct plac
         result.reason = mem_format("%s%s%s (%llu of %llu)", reason_texts[reason], cause ? ": " : "",
                                    cause ? strerror((int)cause) : "", (unsigned long long)result.failed,
                                    (unsigned long long)result.failed + (unsigned long long)result.count);
+    else if (no_huge)
+        result.reason = mem_strdup("it is placed, but nothing of it was seen in huge pages");
     else if (!result.count)
         result.reason =
             mem_strdup(!table->shared->processes   ? "the agent was not loaded into the program"

@@ -35,7 +35,7 @@ void plan_table_free(struct plan_table *table);
 struct plan_result {
     bool applied;
     const char *by; /* "memory policy", "first touch", "affinity", or "" */
-    uint64_t count, bytes, failed;
+    uint64_t count, bytes, failed, huge_bytes;
     char *reason;
 };
 struct plan_result plan_result(const struct plan_table *table, const struct placement_plan *plan, size_t entry);

@@ -98,6 +98,7 @@ struct place_entry {
     _Atomic uint64_t touched;          /* of these, by first touch: the kernel refuses policies */
     _Atomic uint64_t failed;           /* matched, but not placed ... */
     _Atomic uint32_t reason, cause;    /* ... for this reason, the last one; its errno */
+    _Atomic uint64_t huge_bytes;       /* in huge pages, the most that was seen in one process */
     _Atomic uint64_t pages, elsewhere; /* of files, in memory; of these, on other nodes than wanted */
 };
 

@@ -46,6 +46,11 @@ static void the_stack_is_found(void **state)
     search = (struct search){.addr = 1};
     assert_false(maps_find(see, &search));
     assert_true(search.count > 5);
+    search = (struct search){.addr = (uint64_t)&here};
+    assert_true(maps_find_huge(see, &search));
+    assert_true(search.found.start <= (uint64_t)&here && (uint64_t)&here < search.found.end);
+    assert_int_equal(search.found.huge % (2 << 20), 0);
+    assert_int_equal(search.disorder, 0);
     assert_int_equal(search.disorder, 0);
 }
 

@@ -17,7 +17,7 @@ PLACED = os.path.join(nlens.BUILD, "tests", "guest", "placed")
 # All that it allocates, on the only node there is.
 ALL = "numalens plan 1\n" + "".join("site %s @ %s\n" % pair for pair in (
     ("bound_block", "bind 0"), ("spread_block", "interleave all"), ("split_block", "split all"), ("weighted_block", "weighted all"),
-    ("grown_block", "preferred 0"), ("small_block", "bind 0"), ("local_block", "local"), ("helper > left_caller", "bind 0 huge"))) + (
+    ("grown_block", "preferred 0"), ("small_block", "bind 0"), ("local_block", "local"), ("helper > left_caller", "bind 0 small"))) + (
         "static in_bss @ bind 0\nfile */data.bin @ interleave all\nshm buffers @ bind 0\nthread worker @ distribute\nstack worker @ bind 0\nstack main @ interleave all\n")
 
 
@@ -330,6 +330,43 @@ def _():
     with nlens.Folder() as folder:
         ended, entries = applied(folder, "site placed @ bind 0\n", built(folder, RUNS))
         assert ended.status == 0 and entries["placed"]["count"] == 2002, (ended, entries)
+
+
+# A block of 16 MiB that may have huge pages, and what of it has; it is freed, or the program asks for none.
+HUGE = """#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+__attribute__((noinline)) char *placed(size_t size) { char *block = malloc(size); __asm__ volatile("" : "+r"(block)); return block; }
+int main(int count, char **words) {
+    char line[4096], *block;
+    unsigned long start, end, huge = 0, kilobytes;
+    int inside = 0;
+    if (strcmp(words[1], "none") == 0 && prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0)) return 2;
+    memset(block = placed(16 << 20), 1, 16 << 20);
+    FILE *maps = fopen("/proc/self/smaps", "r");
+    while (fgets(line, sizeof line, maps)) {
+        if (sscanf(line, "%lx-%lx ", &start, &end) == 2) inside = start <= (unsigned long)block && (unsigned long)block < end;
+        if (inside && sscanf(line, "AnonHugePages: %lu", &kilobytes) == 1) huge = kilobytes << 10;
+    }
+    printf("%lu", huge);
+    if (strcmp(words[1], "freed") == 0) free(block);
+    return count - 2;
+}
+"""
+
+
+@check("apply: huge pages are reported as the kernel gave them; an entry that got none is not applied")
+def _():
+    with nlens.Folder() as folder:
+        program = built(folder, HUGE)
+        for way in ("kept", "freed", "none"):
+            ended, entries = applied(folder, "site placed @ bind 0 huge\n", program, way)
+            entry, own = entries["placed"], int(ended.out)
+            note("%s: %d bytes" % (way, own))
+            assert ended.status == 0 and entry["count"] == 1 and own <= entry["huge_bytes"] <= 16 << 20, (way, ended, entry)
+            assert entry["applied"] == (entry["huge_bytes"] > 0) and (own == 0 or way != "none"), (way, entry)
+            assert ("nothing of it was seen in huge pages" in entry["reason"]) == (entry["huge_bytes"] == 0), (way, entry)
 
 
 # What cannot be written, and memory whose file is shorter than its mapping.

@@ -145,6 +145,8 @@ static struct place_held leave(void)
     struct agent_thread *self = agent_switch.live ? self_need() : NULL;
     if (self)
         sampler_exec_begin(self);
+    if (place_wants.huge)
+        place_huge_look();
     return leave_cpus();
 }
 

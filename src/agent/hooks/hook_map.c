@@ -129,6 +129,8 @@ AGENT_EXPORT int munmap(void *addr, size_t size)
 {
     if (attach_heap() && may_unmap(addr, size))
         report_unmap(addr, size);
+    if (place_wants.huge)
+        place_huge_going(addr, size);
     return real.munmap(addr, size);
 }
 

@@ -326,6 +326,8 @@ void place_free(void *block)
     if (unit->kind != UNIT_RUN_USED || (uint64_t)block & (UNIT - 1))
         return; /* freed twice, or no block of ours */
     size_t size = place_size(block);
+    if (place_wants.huge && size > KEPT_MOST)
+        place_huge_going(block, size);
     bool by_size = is_by_size(&place_entries(place_table)[unit->heap % place_table->entry_count]);
     if ((size > KEPT_MOST || by_size) && sys_call(SYS_madvise, block, size, MADV_DONTNEED) == 0)
         unit->kind = UNIT_RUN;

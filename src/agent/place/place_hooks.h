@@ -17,7 +17,7 @@ extern uint64_t place_area_start, place_area_size;
 
 /* What the plan has entries of. Set once, likewise. */
 struct place_wants {
-    bool any, sites, files, threads; /* threads: or their stacks */
+    bool any, sites, files, threads, huge; /* threads: or their stacks */
 };
 extern struct place_wants place_wants;
 
@@ -94,6 +94,11 @@ void place_exec_failed(const struct place_held *held);
 
 /* In a new thread that will run `routine`, then: its stack. */
 void place_stack(void *(*routine)(void *));
+
+/* Where an entry asks for huge pages: what there is of them, for who reports it. Before the process ends or becomes another program; and
+ * before memory goes. */
+void place_huge_look(void);
+void place_huge_going(const void *addr, size_t size);
 
 /* In a fork's child: to its own node, where the plan keeps processes together. */
 void place_forked(void);

@@ -295,6 +295,7 @@ void place_begin(void)
         uint8_t kind = place_entries(table)[i].kind;
         wants.sites |= kind == PLACE_SITE;
         statics |= kind == PLACE_STATIC;
+        wants.huge |= place_entries(table)[i].huge == PLACE_HUGE;
         wants.files |= kind == PLACE_FILE || kind == PLACE_SHM;
         wants.threads |= kind == PLACE_THREAD || kind == PLACE_STACK;
     }

@@ -191,8 +191,8 @@ static enum place_reason touch(const struct place_entry *entry, uint64_t addr, u
     return reason;
 }
 
-enum place_reason place_pages(const struct place_entry *entry, uint64_t addr, uint64_t size, bool moves,
-                              enum place_touch how, int node, bool *by_touch, long *cause)
+enum place_reason place_pages(struct place_entry *entry, uint64_t addr, uint64_t size, bool moves, enum place_touch how,
+                              int node, bool *by_touch, long *cause)
 {
     uint64_t low = (addr + place_page - 1) & ~(place_page - 1), high = (addr + size) & ~(place_page - 1);
     *by_touch = false;
@@ -201,8 +201,10 @@ enum place_reason place_pages(const struct place_entry *entry, uint64_t addr, ui
         return PLACE_SMALL_REASON;
     if (sys_restricted)
         return PLACE_RESTRICTED_REASON;
-    if (entry->huge != PLACE_HUGE_AS_IS)
-        sys_call(SYS_madvise, low, high - low, entry->huge == PLACE_HUGE ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
+    if (entry->huge == PLACE_SMALL)
+        sys_call(SYS_madvise, low, high - low, MADV_NOHUGEPAGE);
+    if (entry->huge == PLACE_HUGE && sys_call(SYS_madvise, low, high - low, MADV_HUGEPAGE) == 0)
+        place_huge_asked(entry, low, high);
     *cause = set_policy(entry, low, high - low, moves, node);
     if (*cause >= 0)
         return PLACE_NONE_REASON;

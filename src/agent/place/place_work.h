@@ -45,8 +45,8 @@ enum place_touch {
 
 /* place_pages.c. Sets the policy of whole pages in the range. `moves`: some may have been touched. `node`: PLACE_LOCAL means it, unless
  * it is negative. A reason, or PLACE_NONE_REASON; then `*by_touch` says how. */
-enum place_reason place_pages(const struct place_entry *entry, uint64_t addr, uint64_t size, bool moves,
-                              enum place_touch how, int node, bool *by_touch, long *cause);
+enum place_reason place_pages(struct place_entry *entry, uint64_t addr, uint64_t size, bool moves, enum place_touch how,
+                              int node, bool *by_touch, long *cause);
 
 struct place_mapping { /* of a file */
     uint64_t addr, size, offset;
@@ -56,6 +56,9 @@ struct place_mapping { /* of a file */
 /* place_pages.c: brings its pages into the page cache under the entry's policy. PLACE_ELSEWHERE_REASON: so many bytes are placed. */
 enum place_reason place_file(struct place_entry *entry, const struct place_mapping *mapping, bool *by_touch,
                              uint64_t *placed, long *cause);
+
+/* place_huge.c: whole pages that huge ones were asked for. */
+void place_huge_asked(struct place_entry *entry, uint64_t start, uint64_t end);
 
 /* place_heap.c: once; false when there is no address space for it. */
 bool place_heap_begin(void);

@@ -52,9 +52,9 @@ static void parse(const char *at, struct maps_line *line)
     line->path = at;
 }
 
-bool maps_find(bool (*visit)(const struct maps_line *line, void *data), void *data)
+static bool lines_find(const char *file, bool (*visit)(const char *text, void *data), void *data)
 {
-    int fd = sys_open_read("/proc/self/maps");
+    int fd = sys_open_read(file);
     if (fd < 0)
         return false;
     char buffer[BUFFER];
@@ -74,11 +74,8 @@ bool maps_find(bool (*visit)(const struct maps_line *line, void *data), void *da
                 break;
             char *stop = newline ? newline : end;
             *stop = '\0';
-            struct maps_line line;
-            if (!skipping) {
-                parse(begin, &line);
-                found = visit(&line, data);
-            }
+            if (!skipping)
+                found = visit(begin, data);
             skipping = !newline;
             begin = newline ? newline + 1 : end;
             if (!newline)
@@ -89,4 +86,57 @@ bool maps_find(bool (*visit)(const struct maps_line *line, void *data), void *da
     }
     sys_close(fd);
     return found;
+}
+
+struct visitor {
+    bool (*visit)(const struct maps_line *line, void *data);
+    void *data;
+    struct maps_line line;
+};
+
+static bool visit_map(const char *text, void *data)
+{
+    struct visitor *visitor = data;
+    visitor->line.huge = 0;
+    parse(text, &visitor->line);
+    return visitor->visit(&visitor->line, visitor->data);
+}
+
+bool maps_find(bool (*visit)(const struct maps_line *line, void *data), void *data)
+{
+    struct visitor visitor = {.visit = visit, .data = data};
+    return lines_find("/proc/self/maps", visit_map, &visitor);
+}
+
+static uint64_t kilobytes(const char *at)
+{
+    uint64_t value = 0;
+    for (; *at == ' '; at++)
+        ;
+    for (; *at >= '0' && *at <= '9'; at++)
+        value = value * 10 + (uint64_t)(*at - '0');
+    return value << 10;
+}
+
+/* A map's line as in maps, then its fields, "VmFlags:" last. */
+static bool visit_field(const char *text, void *data)
+{
+    static const char *const fields[] = {"AnonHugePages:", "ShmemPmdMapped:", "FilePmdMapped:"};
+    struct visitor *visitor = data;
+    if (*text < 'A' || *text > 'Z') {
+        parse(text, &visitor->line);
+        visitor->line.path = "";
+        visitor->line.huge = 0;
+        return false;
+    }
+    for (unsigned i = 0; i < sizeof fields / sizeof *fields; i++)
+        if (strncmp(text, fields[i], strlen(fields[i])) == 0)
+            visitor->line.huge += kilobytes(text + strlen(fields[i]));
+    return strncmp(text, "VmFlags:", strlen("VmFlags:")) == 0 && visitor->visit(&visitor->line, visitor->data);
+}
+
+bool maps_find_huge(bool (*visit)(const struct maps_line *line, void *data), void *data)
+{
+    struct visitor visitor = {.visit = visit, .data = data};
+    return lines_find("/proc/self/smaps", visit_field, &visitor);
 }

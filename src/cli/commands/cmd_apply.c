@@ -110,6 +110,7 @@ static int fill_json(FILE *out, const void *context, struct error *err)
         json_text(json, "by", result.by);
         json_number(json, "count", result.count);
         json_number(json, "bytes", result.bytes);
+        json_number(json, "huge_bytes", result.huge_bytes);
         json_number(json, "failed", result.failed);
         json_text(json, "reason", result.reason);
         json_end(json);
