@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -25,6 +26,10 @@ static int set_up(void **state)
 {
     static struct bench bench;
     struct error err;
+    struct rlimit descriptors;
+    getrlimit(RLIMIT_NOFILE, &descriptors);
+    descriptors.rlim_cur = descriptors.rlim_max; /* MANY wait at the same time */
+    setrlimit(RLIMIT_NOFILE, &descriptors);
     bench = (struct bench){.options = {.memory = MEMORY, .topology = &bench.topology}};
     *state = &bench;
     return capture_region_make(&bench.region, &bench.options, false, &err) == 0 &&
