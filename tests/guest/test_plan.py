@@ -179,4 +179,4 @@ def judge(tap, build, folder):
 
 
 if __name__ == "__main__":
-    sys.exit(guest_case.main(judge, folders=("src/cli", "src/agent", "tests/guest")))
+    sys.exit(guest_case.main(judge, parts=("src/cli", "src/agent", "tests/guest")))
