@@ -15,7 +15,7 @@ PROGRAMS = ("src/cli", "src/agent", "examples")  # what `run --build` puts into 
 def build(kind=X86_64, parts=()):
     """The build folder, brought up to date on a machine that must cross-build; of it, these folders and programs or everything."""
     words = [f"{part}/" if (PROJECT / part).is_dir() else part for part in parts]
-    done = subprocess.run([PROJECT / "scripts" / "cross", kind.arch, *words], text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    done = subprocess.run([PROJECT / "scripts" / "cross", kind.arch, "--quick", *words], text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     if done.returncode == 77:
         raise Unavailable(done.stderr.strip().splitlines()[-1])
     if done.returncode:
