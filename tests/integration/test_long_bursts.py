@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Long bursts are in every recording by the soft sampler, within their part of the budget over all processes, and what they take is
-in the account; where they might harm there are none. What is made of them: test_traffic.py."""
+in the account; where they might harm there are none. What is made of them: test_traffic.py; threads that wait for each other:
+test_first_line.py."""
 import re
 import sys
 
@@ -73,21 +74,6 @@ def budget():
     # One may begin as soon as there is room for it, and be the last.
     assert 0 < took <= 0.04 * PART * 1.2 * cpu_ms + max(ms for _, ms in found), found
     assert percent / 100 >= took / (1.2 * cpu_ms), (percent, took)
-
-
-@check("threads that wait for each other have them all the time: none stands for a third of the run")
-def waiting():
-    # Twice what is seen, 0.16 to 0.19 of the run with 20 of them; where a burst that never went on behind a call delayed the next one, 0.4 to 0.7.
-    with Folder() as folder:
-        ended = record(folder, [nlens.example("demo"), "--side=4729", "--workers=32", "--steps=120"], ["--machine", "generic-4", "--budget", "10"],
-                       bursts=100, long_bursts=16)
-        assert ended.status == 0, ended
-        events = run([nlens.NUMALENS, "export", "--format", "events", "-o", "-", ended.trace]).out.decode()
-        whole = sum(row["user_s"] for row in nlens.report(ended.trace, "traffic")["threads"])
-    times = [int(ns) / 1e9 for ns in re.findall(r"^long_burst .* process_ns=(\d+)", events, re.M)]
-    longest = max(after - before for before, after in zip([0, *times], [*times, whole]))
-    note("%d long bursts in %.1f s of CPU time, %.1f s without one" % (len(set(times)), whole, longest))
-    assert longest < whole / 3, times
 
 
 nlens.main()
