@@ -156,6 +156,13 @@ static const char *latency_text(const struct judge *judge)
                          100 * judge->share_low, 100 * judge->share_high, 100 * judge->findings->remote_time_bound);
 }
 
+/* "276 KiB", "5.6 MiB", "480 MiB": as the tables have it. */
+static const char *size(struct findings *findings, double bytes)
+{
+    double mib = bytes / (1 << 20), value = mib < 1 ? 1024 * mib : mib;
+    return findings_text(findings, "%.*f %s", value < 99.95, value, mib < 1 ? "KiB" : "MiB");
+}
+
 /* What the waiting is counted with. */
 static void put_assumed(struct judge *judge)
 {
@@ -164,8 +171,8 @@ static void put_assumed(struct judge *judge)
         put(judge, "waiting is an upper bound: it assumes that no latency overlaps with work.");
     if (judge->by_latency && cache > 0)
         put(judge,
-            findings_text(judge->findings, "Loads were timed with a last cache of %.0f MB, larger than that machine's.",
-                          cache / 1e6));
+            findings_text(judge->findings, "Loads were timed with a last cache of %s, larger than that machine's.",
+                          size(judge->findings, cache)));
 }
 
 /* Whether, on which machine, and the number that decides; then what was measured. */
@@ -251,9 +258,8 @@ static void undecided(struct judge *judge)
             put_asked(judge, "");
     }
     if (judge->demand && traffic->at_most)
-        put(judge,
-            findings_text(judge->findings, "Long bursts show caches of up to %.0f MB, and a thread has %.0f there.",
-                          traffic->known_cache / 1e6, traffic->cache / 1e6));
+        put(judge, findings_text(judge->findings, "Long bursts show caches of up to %s, and a thread has %s there.",
+                                 size(judge->findings, traffic->known_cache), size(judge->findings, traffic->cache)));
 }
 
 static void harmless_by_both(struct judge *judge, enum grade grade)
