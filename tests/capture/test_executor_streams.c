@@ -29,8 +29,8 @@ enum {
     FLAGS = 0x202,
 };
 
-#define CODE 0x100000000000u
-#define DATA 0x100010000000u
+#define CODE 0x200000000000u
+#define DATA 0x200010000000u
 
 /* What is never carried out: it asks the kernel or another privileged thing for something, or hides what is accessed. */
 static const struct {

@@ -28,7 +28,7 @@ echo 0 > /proc/sys/kernel/numa_balancing
 one record-soft numalens record --frequency 1000 --budget 50 -o $out/soft.data -- matmul 160
 one report-soft numalens report --json $out/soft.data
 one lu nas_lu 1
-one migrate numalens migrate --interval 200ms --keep-going -- nas_lu 1
+one migrate numalens migrate --frequency 1000 --budget 20 --interval 200ms --keep-going -- nas_lu 1
 """
 
 

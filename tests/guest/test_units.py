@@ -17,8 +17,9 @@ from guest_build import quote
 ROOMS = {"agent", "capture", "count", "library", "migrate", "symbols", "topology"}
 # Of these rooms, on a machine of the guest's own kind: what does not ask for nodes, and has been run there already.
 # Reading symbols takes a tool chain that is four times as large as all the rest.
-NATIVELY = {"agent", "symbols", "languages", "damaged", "decode_x86_64", "decode_zydis", "drain", "program", "rotation", "stack",
-            "session_hardware", "numap", "paper", "pages", "sessions", "migrate_regions", "count_plan", "code_files", "unwind", "unwind_cfi"}
+NATIVELY = {"agent", "symbols", "languages", "damaged", "decode_x86_64", "decode_zydis", "drain", "executor_streams", "program",
+            "rotation", "stack", "session_hardware", "numap", "paper", "pages", "sessions", "migrate_regions", "count_plan",
+            "code_files", "unwind", "unwind_cfi"}
 TOOLS = ["--with", "binutils,coreutils,xz-utils"]
 
 
@@ -52,7 +53,7 @@ def judge_all(tap, build, folder):
     tests = [test[1:] for test in every if test[0] in ROOMS and test[1] not in elsewhere]
     tap.note("not here: those of " + ", ".join(sorted({test[0] for test in every} - ROOMS)))
     tap.note("nor " + ", ".join(sorted(elsewhere) or ["any other"]))
-    puts = guest_build.puts(build, *[f"tests/{room}" for room in sorted(ROOMS)], "src/agent", "src/cli", "src/lib")
+    puts = guest_build.puts(build, *[f"tests/{room}" for room in sorted(ROOMS)], "src/agent", "src/cli", "src/executor", "src/lib")
     sources = guest_machine.PROJECT / "tests"
     results = guest_case.boot(tap, folder, script(tests), "--count", "0",
                               "--memory-only", "1,2,3", *puts, "--put",

@@ -64,11 +64,13 @@ static void put_driver(struct json *json)
 
 static struct source_file file_of(const struct check_shown *shown, const struct finding *finding)
 {
-    const struct flow *flow = shown->findings->facts->flow;
     const struct facts_subject *subject = finding->subject;
-    const struct flow_process *process = subject ? flow_process(flow, subject->process) : NULL;
-    bool has_site = subject && subject->site != FLOW_NONE;
-    return (struct source_file){finding->file, has_site ? flow_site(flow, subject->site)->directory : "",
+    if (!subject)
+        return (struct source_file){finding->file, "", ""};
+    const struct flow *flow = shown->findings->facts->flow;
+    const struct flow_process *process = flow_process(flow, subject->process);
+    return (struct source_file){finding->file,
+                                subject->site != FLOW_NONE ? flow_site(flow, subject->site)->directory : "",
                                 process ? process->exe : ""};
 }
 
