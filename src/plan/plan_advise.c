@@ -1,8 +1,10 @@
 #include "plan/plan_advise.h"
 
+#include "analysis/thresholds.h"
 #include "base/map64.h"
 #include "base/text.h"
 #include "plan/plan_subject.h"
+#include "trace/session.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -372,9 +374,11 @@ static void write_head(struct advising *it, const struct plan_expected *expected
 {
     char *line;
     if (it->plan->entries.count == 0) {
+        bool few = (double)it->findings->facts->bursts < thresholds.fewest_bursts;
         add_comment(&it->plan->head, it->nodes.count < 2 ? "there is one node: nothing to place"
                                      : it->left          ? "no entry is about what findings ask to be placed elsewhere"
-                                                         : "no finding asks for another placement");
+                                     : few ? "too few samples to say: record for longer, or more often (-F)"
+                                           : "no finding asks for another placement");
         return;
     }
     line = mem_format("remote accesses: %.1f%% recorded, %.1f%% expected with this plan", 100 * expected->before,
@@ -390,9 +394,10 @@ static void write_head(struct advising *it, const struct plan_expected *expected
         add_comment(&it->plan->head,
                     "more would be remote: that pays only where one node's memory is asked for too much; "
                     "numalens optimize measures it");
-    const struct flow_process *process = flow_process(it->flow, 0);
-    if (interleaves && process) {
-        line = mem_format("one line does nearly the same: numactl --interleave=all %s", process->command);
+    const struct trace_session *session = flow_session(it->flow);
+    const char *command = session ? trace_session_get(session, "command") : NULL; /* as a shell reads it */
+    if (interleaves && command) {
+        line = mem_format("one line does nearly the same: numactl --interleave=all %s", command);
         add_comment(&it->plan->head, line);
         free(line);
     }

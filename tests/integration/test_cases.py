@@ -18,12 +18,12 @@ class Case:
     """One program before and after the paper's change: tables by name, patterns worst first. Where the programs say which node a
     worker runs on, they count on nodes that are filled one after the other: --assign packed."""
 
-    def __init__(self, name, change, topology, *options):
+    def __init__(self, name, change, topology, *options, words=()):
         self.source = "%s.c" % name
-        self.before = self.run(name, (), topology, options, 1 / 2)
-        self.after = self.run(name, (change,), topology, options, self.before["longer"])
+        self.before = self.run(name, words, topology, options, 1 / 2)
+        self.after = self.run(name, (*words, change), topology, options, self.before["longer"])
         if self.after["longer"] != self.before["longer"]:  # as much work, so that they print the same
-            self.before = self.run(name, (), topology, options, self.after["longer"])
+            self.before = self.run(name, words, topology, options, self.after["longer"])
         assert self.before["stdout"] == self.after["stdout"], "the change changes the result: %s and %s" % (
             self.before["stdout"], self.after["stdout"])
 
@@ -92,7 +92,7 @@ def facerec():
 
 @functools.lru_cache(maxsize=None)
 def streamcluster():
-    return Case("streamcluster", "--interleave", "numa:4 core:2")
+    return Case("streamcluster", "--interleave", "numa:4 core:2", words=("two words",))
 
 
 @functools.lru_cache(maxsize=None)
@@ -152,7 +152,7 @@ def streamcluster_diagnosis():
     assert {"duplicate", "migrate"} <= set(actions(row, "against")), row
     assert any(row["pattern"] == "saturated-node" and row["node"] == 0 for row in case.before["patterns"])
     plan = case.before["advised"]
-    assert re.search(r"^# one line does nearly the same: numactl --interleave=all \S+/case_streamcluster$", plan, re.MULTILINE) and " copy " not in plan, plan
+    assert re.search(r"^# one line does nearly the same: numactl --interleave=all \S+/case_streamcluster 'two words'$", plan, re.MULTILINE) and " copy " not in plan, plan
     case.silent_after()
     homes = nlens.row_at(case.after["sites"], case.source, nlens.site_line("cases/" + case.source, "block"))["homes"]
     assert len(homes) == 4 and max(homes.values()) < 0.5 * sum(homes.values()), homes

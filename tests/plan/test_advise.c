@@ -30,6 +30,10 @@ static void what_no_entry_is_about(void **state)
     head = head_of(made, &entries);
     assert_string_equal(head, "no finding asks for another placement");
     free(head);
+    made->facts.bursts = 29;
+    head = head_of(made, &entries);
+    assert_true(says(head, "too few samples to say"));
+    free(head);
     made_free(made);
 }
 
