@@ -62,13 +62,13 @@ static char *read_frame(struct plan_reading *reading, const char *frame)
         plan_complain(reading, "'%s' is no frame of a call chain: file.c:12 or /path/module!1f2a is wanted", frame);
         return NULL;
     }
-    uint64_t start;
+    uint64_t addr, offset = bang ? strtoull(bang + 1, NULL, 16) : 0;
     char *module = mem_format("%.*s", (int)(bang - frame), frame), *text = NULL;
-    if (search_code_start(module, &start))
-        text =
-            mem_format("%s!0x%llx", text_file_name(module), strtoull(bang + 1, NULL, 16) + (unsigned long long)start);
+    if (search_address_of_offset(module, offset, &addr))
+        text = mem_format("%s!0x%llx", text_file_name(module), (unsigned long long)addr);
     else
-        plan_complain(reading, "%s cannot be read: an offset in it is counted from where its code is", module);
+        plan_complain(reading, "%s cannot be read, or byte 0x%llx of it is in no segment", module,
+                      (unsigned long long)offset);
     free(module);
     return text;
 }

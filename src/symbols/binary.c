@@ -189,21 +189,3 @@ bool binary_extent(const struct binary *binary, uint64_t *low, uint64_t *high)
     }
     return *low < *high;
 }
-
-bool binary_code_start(const struct binary *binary, uint64_t *addr)
-{
-    size_t count = segment_count(binary), loaded = 0;
-    GElf_Phdr segment;
-    GElf_Ehdr header;
-    for (size_t i = 0; i < count; i++) {
-        if (!gelf_getphdr(binary->elf, (int)i, &segment) || segment.p_type != PT_LOAD)
-            continue;
-        if (segment.p_flags & PF_X) {
-            bool fixed = loaded == 0 && gelf_getehdr(binary->elf, &header) && header.e_type == ET_EXEC;
-            *addr = fixed ? 0 : segment.p_vaddr / PAGE_UNIT * PAGE_UNIT;
-            return true;
-        }
-        loaded++;
-    }
-    return false;
-}

@@ -34,7 +34,6 @@ Elf_Data *binary_section_data(const struct binary *binary, const char *name, GEl
 /* By the segments that get loaded: see symbols.h. */
 bool binary_address_of_offset(const struct binary *binary, uint64_t offset, uint64_t *addr);
 bool binary_extent(const struct binary *binary, uint64_t *low, uint64_t *high);
-bool binary_code_start(const struct binary *binary, uint64_t *addr); /* see search.h */
 
 bool binary_has_dwarf(const struct binary *binary);
 

@@ -134,11 +134,11 @@ bool search_build_id(const char *path, char text[SEARCH_BUILD_ID])
     return opened;
 }
 
-bool search_code_start(const char *path, uint64_t *addr)
+bool search_address_of_offset(const char *path, uint64_t offset, uint64_t *addr)
 {
     char *why = NULL;
     struct binary *binary = binary_open(path, &why);
-    bool found = binary && binary_code_start(binary, addr);
+    bool found = binary && binary_address_of_offset(binary, offset, addr);
     free(why);
     binary_close(binary);
     return found;

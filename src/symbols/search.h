@@ -19,6 +19,5 @@ bool search_line(const char *path, const char *file, uint32_t line, search_found
 enum { SEARCH_BUILD_ID = 129 };
 bool search_build_id(const char *path, char text[SEARCH_BUILD_ID]);
 
-/* Where its code is mapped, by its own addresses; false when the binary cannot be read or has none. A fixed executable that begins with
- * its code is at 0: its addresses are those of the process. */
-bool search_code_start(const char *path, uint64_t *addr);
+/* Where that of its file is mapped, by the binary's own addresses; false when it cannot be read, or that is not mapped. */
+bool search_address_of_offset(const char *path, uint64_t offset, uint64_t *addr);

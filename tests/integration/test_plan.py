@@ -559,7 +559,7 @@ def _():
         assert numalens("advise", "--format", "tables", trace).status == 2
 
 
-@check("FlexMalloc's location files: offsets are counted from where a binary's code is mapped")
+@check("FlexMalloc's location files: offsets are bytes of the binary's file")
 def _():
     with nlens.Folder() as folder:
         answer = os.path.join(folder, "answer.json")
@@ -567,8 +567,8 @@ def _():
         rows = [line.strip() for line in text.splitlines() if ":\t" in line]
         back = next(int(after.split(":")[0], 16) for line, after in zip(rows, rows[1:]) if "malloc" in line)
         loads = subprocess.run(["readelf", "-lW", PLACED], stdout=subprocess.PIPE, text=True, check=True).stdout
-        start = next(int(line.split()[2], 16) for line in loads.splitlines() if "LOAD" in line and "R E" in line)
-        plan = written(folder, "%s!%x @ bind 0\n" % (PLACED, back - start // 4096 * 4096))
+        at, start = next((int(line.split()[1], 16), int(line.split()[2], 16)) for line in loads.splitlines() if "LOAD" in line and "R E" in line)
+        plan = written(folder, "%s!%x @ bind 0\n" % (PLACED, back - start + at))
         ended = numalens("apply", "--json", answer, plan, "--", PLACED, data_file(folder))
         with open(answer) as stream:
             (entry,) = json.load(stream)["entries"]

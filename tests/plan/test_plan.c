@@ -409,23 +409,44 @@ static void flexmalloc_comes_back(void **state)
     plan_allocators_free(&allocators);
 }
 
+struct code_page {
+    unsigned long offset, addr; /* in this program's file, and by its own addresses */
+};
+
+static struct code_page own_code_page(void)
+{
+    extern const char __ehdr_start[];
+    char line[4096], rights[8];
+    unsigned long start, end, offset, here = (unsigned long)own_code_page;
+    struct code_page page = {0};
+    FILE *maps = fopen("/proc/self/maps", "r");
+    assert_non_null(maps);
+    while (fgets(line, sizeof line, maps))
+        if (sscanf(line, "%lx-%lx %7s %lx", &start, &end, rights, &offset) == 4 && start <= here && here < end)
+            page = (struct code_page){offset, start - (unsigned long)__ehdr_start};
+    fclose(maps);
+    assert_true(page.addr);
+    return page;
+}
+
 static void flexmalloc_offsets(void **state)
 {
     (void)state;
     struct placement_plan plan;
     struct error err = {0};
-    uint64_t start;
-    assert_true(search_code_start("/proc/self/exe", &start));
-    assert_int_equal(plan_read_text(&plan, "p", "/proc/self/exe!1f2a > /proc/self/exe!0x10 @ local\n", NULL, &err), 0);
-    char *what =
-        mem_format("exe!0x%llx > exe!0x%llx", (unsigned long long)start + 0x1f2a, (unsigned long long)start + 0x10);
-    assert_string_equal(plan.entries.items[0].what, what);
+    /* Bytes of the file, as the kernel says where they are: FlexMalloc looks into /proc/self/maps. */
+    struct code_page page = own_code_page();
+    char *text = mem_format("/proc/self/exe!%lx > /proc/self/exe!0x%lx @ local\n", page.offset + 0x1a, page.offset);
+    assert_int_equal(plan_read_text(&plan, "p", text, NULL, &err), 0);
+    free(text);
+    text = mem_format("exe!0x%lx > exe!0x%lx", page.addr + 0x1a, page.addr);
+    assert_string_equal(plan.entries.items[0].what, text);
     assert_non_null(flexmalloc_refuses(&plan, 0));
-    free(what);
+    free(text);
     /* Two sites that lines do not distinguish, as two vectors that one line makes: a file with both would contradict itself. */
     placement_plan_add(&plan, PLACE_SITE, "exe!0x1", PLACE_LOCAL)->lines = mem_strdup("a.c:1 > b.c:2");
     placement_plan_add(&plan, PLACE_SITE, "exe!0x2", PLACE_INTERLEAVE)->lines = mem_strdup("a.c:1 > b.c:2");
-    char *text = flexmalloc_text(&plan, NULL);
+    text = flexmalloc_text(&plan, NULL);
     assert_string_equal(text, "a.c:1 > b.c:2 @ local\n");
     free(text);
     placement_plan_free(&plan);
