@@ -78,6 +78,7 @@ PROGRAMS = [
     ("alternate stack and overflows", lambda: [example("altstack")], b""),
     ("alternate stack with room for one frame", lambda: [example("small_stack")], b""),
     ("forks from threads", lambda: [example("fork_threads")], b""),
+    ("forks while a library is opened", lambda: [example("fork_loading")], b""),
     ("raw system calls on heap buffers", lambda: [example("raw_syscalls")], b""),
     ("handlers and masks set past libc", lambda: [example("raw_signals")], b""),
     ("SIGURG of its own, in threads that open their masks past libc", lambda: [example("own_urgent")], b""),

@@ -484,6 +484,14 @@ def _():
         assert numalens("apply", written(folder, ALL)).status == 2
 
 
+@check("apply: a child that is forked while another thread opens a library does not wait for ever")
+def _():
+    with nlens.Folder() as folder:
+        program = nlens.example("fork_loading")
+        ended = numalens("apply", "-q", written(folder, "numalens plan 1\nsite main @ bind 0\n"), "--", program)
+        assert (ended.status, ended.out) == (0, "good children 300\n"), ended
+
+
 @check("apply: exit status, signals and standard input are the program's")
 def _():
     with nlens.Folder() as folder:

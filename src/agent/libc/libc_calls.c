@@ -26,7 +26,6 @@ static struct {
     int (*sigrtmax)(void);
     int (*clock_gettime)(clockid_t, struct timespec *);
     int (*dl_find_object)(void *, struct dl_find_object *);
-    int (*dl_iterate_phdr)(int (*)(struct dl_phdr_info *, size_t, void *), void *);
     int (*dladdr1)(const void *, Dl_info *, void **, int);
     char *(*dlerror)(void);
     void *(*dlsym)(void *, const char *);
@@ -49,7 +48,6 @@ static __attribute__((noinline)) void find_all(void)
     FIND(sigrtmax, "__libc_current_sigrtmax");
     FIND(clock_gettime, "clock_gettime");
     FIND(dl_find_object, "_dl_find_object");
-    FIND(dl_iterate_phdr, "dl_iterate_phdr");
     FIND(dladdr1, "dladdr1");
     FIND(dlerror, "dlerror");
     FIND(dlsym, "dlsym");
@@ -99,11 +97,6 @@ OWN int clock_gettime(clockid_t clock, struct timespec *now)
 OWN int _dl_find_object(void *address, struct dl_find_object *result)
 {
     return LIBC->dl_find_object ? LIBC->dl_find_object(address, result) : -1;
-}
-
-OWN int dl_iterate_phdr(int (*visit)(struct dl_phdr_info *, size_t, void *), void *context)
-{
-    return LIBC->dl_iterate_phdr(visit, context);
 }
 
 OWN int dladdr1(const void *address, Dl_info *info, void **extra, int flags)

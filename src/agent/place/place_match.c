@@ -118,14 +118,14 @@ static int has_changed(struct dl_phdr_info *info, size_t size, void *context)
     return 1;
 }
 
-static void look_again(void)
+/* False while a fork is under way (libc/libc_loader.h): what is loaded is not known. */
+static bool look_again(void)
 {
     bool changed = false;
-    dl_iterate_phdr(has_changed, &changed);
-    if (!changed)
-        return;
-    unwind_modules_changed(); /* first, and without the loader's lock: another thread that is at it waits for that */
-    dl_iterate_phdr(look, NULL);
+    if (dl_iterate_phdr(has_changed, &changed) < 0)
+        return false;
+    /* First, and without the loader's lock: another thread that is at it waits for that. */
+    return !changed || (unwind_modules_changed() == 0 && dl_iterate_phdr(look, NULL) >= 0);
 }
 
 bool place_where(const struct place_range *range, uint64_t *low, uint64_t *high)
@@ -196,13 +196,13 @@ struct place_entry *place_entry_of(const struct unwind_regs *caller)
     _Atomic uint64_t *known = place_call(pc);
     uint64_t word = atomic_load_explicit(known, memory_order_relaxed);
     if (__builtin_expect(word >> 16 != (pc & 0xffffffffffff), 0)) {
-        if (word == 0) /* else two calls take turns in one place, and the other one has looked */
-            look_again();
+        bool looked =
+            word != 0 || look_again(); /* else two calls take turns in one place, and the other one has looked */
         uint64_t before = atomic_load_explicit(&loads, memory_order_acquire);
         word = pc << 16 | entry_at(pc, 0);
         atomic_store_explicit(known, word, memory_order_relaxed);
         atomic_thread_fence(memory_order_seq_cst);
-        if (before != atomic_load_explicit(&loads, memory_order_relaxed))
+        if (!looked || before != atomic_load_explicit(&loads, memory_order_relaxed))
             atomic_store_explicit(known, 0, memory_order_relaxed);
     }
     uint32_t index = word & 0xffff;
@@ -268,8 +268,8 @@ static struct place_table *map_table(const char *path)
 
 void place_loaded(void)
 {
-    if (place_table)
-        look_again();
+    if (place_table && !look_again())
+        place_forget_calls();
 }
 
 /* A program that was started by one that has restricted itself may not survive our system calls either. */

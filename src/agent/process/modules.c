@@ -183,7 +183,10 @@ void modules_refresh(struct agent_thread *self)
 {
     agent_switch.modules = 0;
     struct snapshot snapshot = {0};
-    dl_iterate_phdr(read_generation, &snapshot);
+    if (dl_iterate_phdr(read_generation, &snapshot) < 0) {
+        agent_switch.modules = 1; /* a fork is under way: later */
+        return;
+    }
     if (snapshot.adds == seen_adds && snapshot.subs == seen_subs)
         return;
     char exe[WIRE_MAX_TEXT];
@@ -193,18 +196,20 @@ void modules_refresh(struct agent_thread *self)
     if (!snapshot.bytes)
         return;
     /* The linker's lock is held during this and not beyond: ours is never taken inside or around it. */
-    dl_iterate_phdr(add_module, &snapshot);
-    if (atomic_exchange_explicit(&busy, 1, memory_order_acquire)) {
-        agent_switch.modules = 1; /* another thread is at it: later */
+    if (dl_iterate_phdr(add_module, &snapshot) < 0 || atomic_exchange_explicit(&busy, 1, memory_order_acquire)) {
+        agent_switch.modules = 1; /* a fork is under way, or another thread is at it: later */
     } else {
         if (!known)
             known = sys_pages(KNOWN_BYTES);
         /* Snapshots of two threads may arrive in the wrong order: an older one has nothing new to report. */
         if (known && snapshot.adds + snapshot.subs > seen_adds + seen_subs) {
             report_difference(self, &snapshot);
-            seen_adds = snapshot.adds;
-            seen_subs = snapshot.subs;
-            unwind_modules_changed();
+            if (unwind_modules_changed() < 0) {
+                agent_switch.modules = 1;
+            } else {
+                seen_adds = snapshot.adds;
+                seen_subs = snapshot.subs;
+            }
         }
         atomic_store_explicit(&busy, 0, memory_order_release);
     }

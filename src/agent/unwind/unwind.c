@@ -375,9 +375,11 @@ unsigned unwind_walk_noting(const struct unwind_regs *regs, uint64_t stack_high,
     return walk_up(regs, stack_high, pc_is_return, frames, max, cut, notes);
 }
 
-void unwind_modules_changed(void)
+int unwind_modules_changed(void)
 {
     bool removed;
-    if (unwind_modules_build(&removed) && removed)
+    int code = unwind_modules_build(&removed);
+    if (removed)
         unwind_rules_clear();
+    return code < 0 ? code : 0;
 }

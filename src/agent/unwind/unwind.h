@@ -20,8 +20,8 @@ struct unwind_regs {
 unsigned unwind_walk(const struct unwind_regs *regs, uint64_t stack_high, bool pc_is_return, uint64_t *frames,
                      unsigned max, bool *cut);
 
-/* A library was loaded or unloaded: rules must be asked for again. Called outside handlers. */
-void unwind_modules_changed(void);
+/* A library was loaded or unloaded: rules must be asked for again. Called outside handlers. -EAGAIN while a fork is under way. */
+int unwind_modules_changed(void);
 
 /* For agent/custom/custom_calls.c: an address that stands in the place of return addresses, and who knows the true one of the frame
  * that leaves the stack pointer at `cfa` (0: nobody). Set once, before it is put anywhere. */

@@ -168,19 +168,25 @@ static int add_module(struct dl_phdr_info *info, size_t size, void *data)
     return 0;
 }
 
-static struct unwind_modules *read_modules(void)
+/* `*table` is NULL when there is no memory. */
+static int read_modules(struct unwind_modules **table)
 {
     struct filling filling = {.vdso = getauxval(AT_SYSINFO_EHDR)};
+    *table = NULL;
     for (;;) {
         filling.wanted = 0;
-        dl_iterate_phdr(add_module, &filling);
-        if (filling.table && filling.wanted <= filling.capacity)
-            return filling.table;
+        bool refused = dl_iterate_phdr(add_module, &filling) < 0;
+        if (!refused && filling.table && filling.wanted <= filling.capacity) {
+            *table = filling.table;
+            return 0;
+        }
         table_unmap(filling.table);
+        if (refused)
+            return -EAGAIN;
         filling.capacity = filling.wanted + 8;
         filling.table = table_map(filling.capacity);
         if (!filling.table)
-            return NULL;
+            return 0;
     }
 }
 
@@ -217,12 +223,13 @@ static bool builder_enter(void)
     return false;
 }
 
-bool unwind_modules_build(bool *removed)
+int unwind_modules_build(bool *removed)
 {
     *removed = false;
     if (!builder_enter())
-        return false;
-    struct unwind_modules *old = atomic_load(&current), *table = read_modules();
+        return 0;
+    struct unwind_modules *old = atomic_load(&current), *table;
+    int code = read_modules(&table);
     bool changed = table && (!old || !all_in(old, table) || !all_in(table, old));
     if (changed) {
         *removed = !all_in(old, table);
@@ -244,5 +251,5 @@ bool unwind_modules_build(bool *removed)
         }
     }
     atomic_store(&builder, 0);
-    return changed;
+    return code < 0 ? code : changed;
 }

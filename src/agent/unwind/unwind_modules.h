@@ -41,6 +41,6 @@ const struct unwind_module *unwind_module_at(const struct unwind_modules *module
 bool unwind_module_is_loaded(const struct unwind_module *module);
 bool unwind_module_can_ask(void);
 
-/* Builds and publishes a new table. False when nothing has changed. `*removed` says whether any code that was known
- * was unloaded. */
-bool unwind_modules_build(bool *removed);
+/* Builds and publishes a new table: 1, or 0 when nothing has changed; -EAGAIN while a fork is under way (libc/libc_loader.h). `*removed`
+ * says whether any code that was known was unloaded. */
+int unwind_modules_build(bool *removed);
