@@ -56,6 +56,16 @@ struct member {
     Dwarf_Die block, die;
 };
 
+struct scope { /* from this entry (die_key) on, up to the next one's */
+    uint64_t from;
+    const char *text; /* interned: "ns::Class::" */
+};
+
+struct unit_scopes {
+    array_of(struct scope) items; /* sorted */
+    uint64_t seen;                /* the entry that the walk has come to */
+};
+
 struct debuginfo {
     Dwarf *dwarf;
     struct symbols *symbols;
@@ -67,8 +77,10 @@ struct debuginfo {
     array_of(struct member) members;
     bool thread_locals_read;
     array_of(struct local_variable) thread_locals;
-    struct map64 type_texts; /* die_key() of a type -> its text, interned */
-    struct map64 scopes;     /* die_key() of entries without linkage name -> interned "namespace::class::" */
+    struct map64 type_texts;     /* die_key() of a type -> its text, interned */
+    struct map64 scopes;         /* die_key() of entries without linkage name -> interned "namespace::class::" */
+    struct map64 scopes_of_unit; /* die_key() of a unit -> which of: */
+    array_of(struct unit_scopes) unit_scopes;
 };
 
 #define NO_OFFSET UINT64_MAX

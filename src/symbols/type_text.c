@@ -1,6 +1,7 @@
 /* symbols/type_text.c - types as text: as C and C++ declare them. */
 #include "symbols/type_internal.h"
 
+#include "base/bisect.h"
 #include "base/strtab.h"
 #include "symbols/symbols_internal.h"
 
@@ -11,31 +12,58 @@
 
 enum { HOPS = 32 };
 
-/* "std::" of std::vector: the namespaces and classes around it. */
-static void scope_text(Dwarf_Die *die, char *text, size_t size)
+static void note_scope(struct unit_scopes *scopes, const Dwarf_Die *from, const char *text)
 {
-    Dwarf_Die parent, child;
-    Dwarf_Off wanted = dwarf_dieoffset(die);
-    size_t used = 0;
-    text[0] = '\0';
-    if (!dwarf_diecu(die, &parent, NULL, NULL))
+    array_push(&scopes->items, (struct scope){die_key(from), text});
+}
+
+/* Where the scopes of namespaces and classes begin and end, in the order of the entries. A damaged file's siblings may lead into what
+ * was seen: the walk ends there. */
+static void walk_scopes(struct debuginfo *info, struct unit_scopes *scopes, Dwarf_Die *parent, const char *scope,
+                        int depth)
+{
+    Dwarf_Die die, inner;
+    bool left = false;
+    if (!die_child(parent, &die))
         return;
-    for (int depth = 0; depth < HOPS && die_child(&parent, &child); depth++) {
-        Dwarf_Die around = child;
-        do {
-            if (dwarf_dieoffset(&child) > wanted)
-                break;
-            around = child;
-        } while (die_next(&child));
-        if (dwarf_dieoffset(&around) == wanted)
+    do {
+        if (die_key(&die) <= scopes->seen)
             return;
-        const char *name = dwarf_diename(&around);
-        if (dwarf_tag(&around) != DW_TAG_namespace && !die_is_record(&around))
-            return;
-        if (name && used + strlen(name) + 3 < size)
-            used += (size_t)snprintf(text + used, size - used, "%s::", name);
-        parent = around;
+        scopes->seen = die_key(&die);
+        if (left)
+            note_scope(scopes, &die, scope);
+        left = (dwarf_tag(&die) == DW_TAG_namespace || die_is_record(&die)) && depth < HOPS && die_child(&die, &inner);
+        if (!left)
+            continue;
+        const char *name = dwarf_diename(&die);
+        char text[TYPE_TEXT_MOST];
+        int length = name ? snprintf(text, sizeof text, "%s%s::", scope, name) : TYPE_TEXT_MOST;
+        const char *own = length < TYPE_TEXT_MOST ? strtab_intern(symbols_names(info->symbols), text) : scope;
+        note_scope(scopes, &inner, own);
+        walk_scopes(info, scopes, &die, own, depth + 1);
+    } while (die_next(&die));
+}
+
+/* "std::" of std::vector: the namespaces and classes around it. Each unit is walked once: types are asked for by the thousand. */
+static const char *scope_text(struct debuginfo *info, const Dwarf_Die *type)
+{
+    Dwarf_Attribute reference;
+    Dwarf_Die die = *type, unit;
+    bool is_new;
+    if (dwarf_attr(&die, DW_AT_specification, &reference)) /* in type units what is in a namespace is declared there */
+        dwarf_formref_die(&reference, &die);
+    if (!dwarf_diecu(&die, &unit, NULL, NULL))
+        return "";
+    uint64_t *place = map64_insert(&info->scopes_of_unit, die_key(&unit), &is_new);
+    if (is_new) {
+        struct unit_scopes scopes = {0};
+        walk_scopes(info, &scopes, &unit, "", 0);
+        *place = info->unit_scopes.count;
+        array_push(&info->unit_scopes, scopes);
     }
+    const struct unit_scopes *scopes = &info->unit_scopes.items[*place];
+    size_t behind = bisect(scopes->items.count, i, scopes->items.items[i].from <= die_key(&die));
+    return behind ? scopes->items.items[behind - 1].text : "";
 }
 
 static char *cut_out(char *at, size_t length)
@@ -142,8 +170,7 @@ static void base_name(struct debuginfo *info, Dwarf_Die *type, bool scoped, stru
     int tag = dwarf_tag(type);
     const char *name = dwarf_diename(type), *keyword = tag == DW_TAG_enumeration_type ? "enum" : type_keyword(tag);
     if (name && scoped) {
-        scope_text(type, words->before, sizeof words->before);
-        append(words->before, sizeof words->before, name);
+        snprintf(words->before, sizeof words->before, "%s%s", scope_text(info, type), name);
         debuginfo_tidy_type(words->before);
         return;
     }

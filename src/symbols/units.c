@@ -102,6 +102,10 @@ void debuginfo_close(struct debuginfo *info)
     array_free(&info->thread_locals);
     map64_free(&info->type_texts);
     map64_free(&info->scopes);
+    map64_free(&info->scopes_of_unit);
+    array_each (&info->unit_scopes, struct unit_scopes, scopes)
+        array_free(&scopes->items);
+    array_free(&info->unit_scopes);
     dwarf_end(info->dwarf);
     free(info);
 }

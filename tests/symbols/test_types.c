@@ -44,11 +44,39 @@ static void fields_are_as_they_are_declared(void **state)
     }
 }
 
+#ifdef SCOPES_PLAIN
+static void types_have_the_scopes_around_them(void **state)
+{
+    (void)state;
+    static const char *const scoped[] = {SCOPES_PLAIN, SCOPES_SPLIT, SCOPES_UNITS};
+    static const char *const types[][2] = {{"before", "before *"},           {"first", "one::first *"},
+                                           {"inner", "one::first::inner *"}, {"deep", "one::first::inner::deep *"},
+                                           {"second", "one::second *"},      {"only", "one::two::only *"},
+                                           {"hidden", "one::hidden *"},      {"last", "one::last *"},
+                                           {"behind", "behind *"},           {"again", "one::again *"}};
+    for (size_t i = 0; i < sizeof scoped / sizeof *scoped; i++) {
+        struct symbols *symbols = symbols_new();
+        struct symbols_module *module = symbols_module(symbols, scoped[i], NULL, 0);
+        for (size_t k = 0; k < sizeof types / sizeof *types; k++) {
+            struct symbol_variable variable;
+            char probe[32];
+            snprintf(probe, sizeof probe, "probe_%s", types[k][0]);
+            assert_true(symbols_variable(module, fixture_address(scoped[i], probe, NULL), 0, "held", &variable));
+            assert_string_equal(variable.type, types[k][1]);
+        }
+        symbols_free(symbols);
+    }
+}
+#endif
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(units_of_equal_offsets_have_their_own_types),
         cmocka_unit_test(fields_are_as_they_are_declared),
+#ifdef SCOPES_PLAIN
+        cmocka_unit_test(types_have_the_scopes_around_them),
+#endif
     };
     return cmocka_run_group_tests_name("types", tests, NULL, NULL);
 }
