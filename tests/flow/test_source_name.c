@@ -313,6 +313,8 @@ static void of_files(void **state)
     FILE *file = fopen(path, "w");
     assert_non_null(file);
     fputs("int f(void) {\n  that->one = malloc(3);\n}\n", file);
+    for (unsigned line = 4; line < 34; line++)
+        fputs(line == 18 ? "  a = malloc(1); b = malloc(2);\n" : "\n", file);
     fclose(file);
     assert_int_equal(mkfifo(pipe, 0600), 0);
     struct sources *sources = sources_new();
@@ -323,6 +325,17 @@ static void of_files(void **state)
                              &(struct source_place){.line = 2, .twins = 1}, name));
     assert_true(sources_name(sources, &(struct source_file){"made.c", folder, ""}, /* where the compiler ran */
                              &(struct source_place){.line = 2, .twins = 1}, name));
+    static const struct {
+        struct source_place place;
+        const char *name;
+    } asked[] = {/* each by what is its own, whatever was asked for before */
+                 {{.line = 18, .twin = 0, .twins = 2}, "a"},    {{.line = 18, .twin = 1, .twins = 2}, "b"},
+                 {{.line = 2, .twins = 1}, "that->one"},        {{.line = 18, .twin = 1, .twins = 2}, "b"},
+                 {{.line = 18, .column = 22, .twins = 1}, "b"}, {{.line = 18, .column = 7, .twins = 1}, "a"}};
+    for (size_t i = 0; i < sizeof asked / sizeof *asked; i++) {
+        assert_true(sources_name(sources, &(struct source_file){path, NULL, ""}, &asked[i].place, name));
+        assert_string_equal(name, asked[i].name);
+    }
     size_t size;
     assert_non_null(sources_text(sources, &(struct source_file){"made.c", folder, "/nowhere/made"}, &size));
     assert_null(sources_text(sources, &(struct source_file){"made.c", NULL, "/nowhere/made"}, &size));

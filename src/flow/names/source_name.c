@@ -5,8 +5,8 @@
  * argument of calls that store through one (posix_memalign, an ALLOC macro); else the variable or member that is being
  * constructed; else the container before `.resize(`. C, C++ and Fortran are near enough to be read alike. Several names
  * on one line are those of as many calls, in order. */
+#include "flow/names/source_found.h"
 #include "flow/names/source_words.h"
-#include "flow/names/sources.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -14,23 +14,8 @@
 
 enum { AROUND = 12, AROUND_FORTRAN = 40 }; /* lines: an allocate statement may go on over many */
 
-struct source_name {
-    char text[SOURCE_NAME_MAX];
-    uint32_t line, column; /* where it begins, both from 1 */
-};
-
-enum { SOURCE_NAMES = 64 };
-
-struct found {
-    struct source_name names[SOURCE_NAMES];
-    size_t count;
-    bool filled; /* of calls with an address as their first argument only, and that */
-    bool library;
-    bool columns; /* the call's is known */
-};
-
 /* Several calls in one statement (`a = b ? malloc(n) : calloc(n, 1)`) give one name. */
-static void add(struct found *found, const struct source_name *name)
+static void add(struct source_found *found, const struct source_name *name)
 {
     if (found->count < SOURCE_NAMES &&
         (found->count == 0 || strcmp(found->names[found->count - 1].text, name->text) != 0))
@@ -194,7 +179,7 @@ static size_t argument_end(const struct words *words, size_t at, size_t last, in
 
 /* What Fortran's allocate at `call` allocates, in order, each without its shape: a and b%c of allocate(a(n), b%c(n), stat=s),
  * x of allocate(real(8) :: x(n)). */
-static void allocated(const struct words *words, size_t call, size_t last, struct found *found)
+static void allocated(const struct words *words, size_t call, size_t last, struct source_found *found)
 {
     int16_t inside = (int16_t)(words->items[call + 1].depth + 1);
     struct source_name name;
@@ -292,7 +277,7 @@ static bool constructed(const struct words *words, size_t first, size_t open, st
 
 /* `pvector<float> scores(g.num_nodes(), x), next(n)`: the variables that a statement declares with arguments, whatever they
  * call. */
-static bool declared(const struct words *words, size_t first, size_t last, struct found *found)
+static bool declared(const struct words *words, size_t first, size_t last, struct source_found *found)
 {
     struct source_name name;
     bool any = false;
@@ -312,7 +297,7 @@ static bool declared(const struct words *words, size_t first, size_t last, struc
 }
 
 /* `Grid::Grid(int n) : cells(n), rows{n}`: the members that a constructor's list gives values on the line. */
-static bool initialised(const struct words *words, size_t first, size_t last, uint32_t line, struct found *found)
+static bool initialised(const struct words *words, size_t first, size_t last, uint32_t line, struct source_found *found)
 {
     static const char *const before[] = {":", ",", NULL};
     struct source_name name;
@@ -360,7 +345,7 @@ static bool statement_name(const struct words *words, size_t first, size_t last,
 enum near { ON_LINE, IN_STATEMENT, ANY_CALL }; /* an allocation on the line; in its statement; any call on the line */
 
 static void in_statement(const struct words *words, size_t first, size_t last, uint32_t line, enum near near,
-                         struct found *found)
+                         struct source_found *found)
 {
     const struct word *end = &words->items[last - 1];
     struct source_name name;
@@ -395,7 +380,7 @@ static void in_statement(const struct words *words, size_t first, size_t last, u
 
 /* The last name that begins before the place of the call, else the first: compilers give a call the column of its name, of its
  * parenthesis or of what it initialises. */
-static size_t name_before(const struct found *found, uint32_t line, uint32_t column)
+static size_t name_before(const struct source_found *found, uint32_t line, uint32_t column)
 {
     size_t which = 0;
     for (size_t i = 1; i < found->count; i++) {
@@ -404,20 +389,6 @@ static size_t name_before(const struct found *found, uint32_t line, uint32_t col
             which = i;
     }
     return which;
-}
-
-static bool choose(const struct found *found, const struct source_place *place, bool fortran,
-                   char name[SOURCE_NAME_MAX])
-{
-    size_t which = 0;
-    if (found->count == 0)
-        return false;
-    if (found->count > 1 && place->column && !fortran)
-        which = name_before(found, place->line, place->column);
-    else if (found->count > 1 && (place->twins != found->count || (which = place->twin) >= found->count))
-        return false;
-    memcpy(name, found->names[which].text, SOURCE_NAME_MAX);
-    return true;
 }
 
 /* The lines around the one that is asked for, as words; false when the text does not reach it. */
@@ -456,19 +427,43 @@ static bool next_statement(const struct words *words, uint32_t line, size_t *fir
     return false;
 }
 
+void source_find(const char *text, size_t size, enum source_form form, const struct source_place *place,
+                 struct source_found *found)
+{
+    struct words words = {.fortran = form != SOURCE_C, .fixed = form == SOURCE_FIXED};
+    found->fortran = words.fortran;
+    found->filled = place->filled;
+    found->library = place->library;
+    found->columns = place->column > 0;
+    found->count = 0;
+    if (!cut_around(&words, text, size, place->line))
+        return;
+    for (enum near near = ON_LINE; near <= ANY_CALL && found->count == 0; near++)
+        for (size_t first = 0, last; next_statement(&words, place->line, &first, &last); first = last)
+            in_statement(&words, first, last, place->line, near, found);
+}
+
+bool source_choose(const struct source_found *found, const struct source_place *place, char name[SOURCE_NAME_MAX])
+{
+    size_t which = 0;
+    if (found->count == 0)
+        return false;
+    if (found->count > 1 && place->column && !found->fortran)
+        which = name_before(found, place->line, place->column);
+    else if (found->count > 1 && (place->twins != found->count || (which = place->twin) >= found->count))
+        return false;
+    memcpy(name, found->names[which].text, SOURCE_NAME_MAX);
+    return true;
+}
+
 bool source_text_name(const char *text, size_t size, enum source_form form, const struct source_place *place,
                       char name[SOURCE_NAME_MAX])
 {
+    struct source_found found;
     if (form == SOURCE_SCRIPT)
         return source_script_name(text, size, place->line, name);
-    struct words words = {.fortran = form != SOURCE_C, .fixed = form == SOURCE_FIXED};
-    struct found found = {.filled = place->filled, .library = place->library, .columns = place->column > 0};
-    if (!cut_around(&words, text, size, place->line))
-        return false;
-    for (enum near near = ON_LINE; near <= ANY_CALL && found.count == 0; near++)
-        for (size_t first = 0, last; next_statement(&words, place->line, &first, &last); first = last)
-            in_statement(&words, first, last, place->line, near, &found);
-    return choose(&found, place, words.fortran, name);
+    source_find(text, size, form, place, &found);
+    return source_choose(&found, place, name);
 }
 
 size_t source_text_names(const char *text, size_t size, uint32_t line, char names[][SOURCE_NAME_MAX], size_t most)

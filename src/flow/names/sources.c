@@ -1,4 +1,4 @@
-#include "flow/names/sources.h"
+#include "flow/names/source_found.h"
 
 #include "base/array.h"
 
@@ -16,8 +16,17 @@ struct source {
     size_t size;
 };
 
+enum { KEPT = 16 };
+
+struct kept {         /* what was found on a line: many sites are of one, each by another call chain */
+    const char *text; /* whose, or NULL */
+    uint32_t line;
+    struct source_found found;
+};
+
 struct sources {
     array_of(struct source) files;
+    struct kept kept[KEPT]; /* by line */
 };
 
 struct sources *sources_new(void)
@@ -156,6 +165,20 @@ const char *sources_text(struct sources *sources, const struct source_file *file
     return source ? source->text : NULL;
 }
 
+static const struct source_found *find_names(struct sources *sources, const struct source *source,
+                                             enum source_form form, const struct source_place *place)
+{
+    struct kept *kept = &sources->kept[place->line % KEPT];
+    const struct source_found *found = &kept->found;
+    if (kept->text != source->text || kept->line != place->line || found->filled != place->filled ||
+        found->library != place->library || found->columns != (place->column > 0)) {
+        source_find(source->text, source->size, form, place, &kept->found);
+        kept->text = source->text;
+        kept->line = place->line;
+    }
+    return found;
+}
+
 bool sources_name(struct sources *sources, const struct source_file *file, const struct source_place *place,
                   char name[SOURCE_NAME_MAX])
 {
@@ -167,7 +190,9 @@ bool sources_name(struct sources *sources, const struct source_file *file, const
     if (dot && (strcmp(dot, ".rs") == 0 || strcmp(dot, ".go") == 0) &&
         source_script_name(source->text, source->size, place->line, name))
         return true;
-    return source_text_name(source->text, source->size, form_of(file->path), place, name);
+    enum source_form form = form_of(file->path);
+    return form == SOURCE_SCRIPT ? source_script_name(source->text, source->size, place->line, name)
+                                 : source_choose(find_names(sources, source, form, place), place, name);
 }
 
 size_t sources_names(struct sources *sources, const struct source_file *file, uint32_t line,
