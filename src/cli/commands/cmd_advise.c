@@ -119,8 +119,11 @@ static int advise(struct advise_command *command, const struct flow *flow, struc
     size_t count = code == 0 ? note_entries(command, &plan) : 0;
     if (code == 0 && command->output && !command->quiet) {
         char *word = text_shell(command->output);
-        fprintf(stderr, "numalens advise: %zu entr%s in %s; next: numalens apply %s -- PROGRAM\n", count,
-                count == 1 ? "y" : "ies", command->output, word);
+        if (count)
+            fprintf(stderr, "numalens advise: %zu entr%s in %s; next: numalens apply %s -- PROGRAM\n", count,
+                    count == 1 ? "y" : "ies", command->output, word);
+        else
+            fprintf(stderr, "numalens advise: no entries in %s, which says why\n", command->output);
         free(word);
     }
     placement_plan_free(&plan);

@@ -332,6 +332,20 @@ static const char *as_far_as(const struct optimize_command *command)
     return command->trials.interrupted ? ", as far as it was tried" : "";
 }
 
+static bool is_open(const struct optimize_command *command, const struct trial *trial)
+{
+    return trial->answer == PAIRED_NOT_FASTER && trial->pairs.count >= command->trials.most &&
+           trial->gain.high >= TRIAL_OPEN;
+}
+
+static bool any_open(const struct optimize_command *command)
+{
+    array_each (&command->candidates, struct trial *, trial)
+        if (is_open(command, *trial))
+            return true;
+    return false;
+}
+
 static char *verdict_of(const struct optimize_command *command)
 {
     const struct trial *kept = command->kept;
@@ -341,8 +355,9 @@ static char *verdict_of(const struct optimize_command *command)
     if (!is_measured(command))
         return mem_strdup("nothing was measured: it was interrupted before the first pair of runs had ended");
     if (!kept)
-        return mem_format("the default placement is best%s%s%s", as_far_as(command),
-                          refused ? "; no plan was tried: " : "", refused ? refused : "");
+        return mem_format("%s%s%s%s",
+                          any_open(command) ? "no placement was faster for sure" : "the default placement is best",
+                          as_far_as(command), refused ? "; no plan was tried: " : "", refused ? refused : "");
     return mem_format("%s%s is %.2f times as fast as the default placement (%.2f to %.2f, from %u pairs of runs)%s",
                       kept->candidate.table.shared ? "the " : "", kept->candidate.name, kept->gain.factor,
                       kept->gain.low, kept->gain.high, kept->pairs.count, as_far_as(command));
@@ -425,8 +440,7 @@ static void note_undecided(const struct optimize_command *command)
 {
     array_each (&command->candidates, struct trial *, tried) {
         const struct trial *trial = *tried;
-        if (trial->answer == PAIRED_NOT_FASTER && trial->pairs.count >= command->trials.most &&
-            trial->gain.factor >= TRIAL_LEAST)
+        if (is_open(command, trial))
             note(command,
                  "%s was %.2f times as fast (%.2f to %.2f at 95%%), but runs differ so much that %u pairs cannot make "
                  "that "

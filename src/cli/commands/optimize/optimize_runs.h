@@ -45,3 +45,6 @@ int trials_record(struct trials *trials, const struct trial *trial, const char *
 
 /* What is wanted of a trial: faster by this much at least, or it is not worth a plan. */
 #define TRIAL_LEAST 1.01
+
+/* Runs that do not exclude a gain of so much have not decided: what waiting must take for the report to say that NUMA slows a program. */
+#define TRIAL_OPEN 1.05
