@@ -1,5 +1,6 @@
 /* fuzz_elf.c - any bytes as a program of the target: every question that reports ask of one, at addresses that the file has. */
 #include "symbols/symbols.h"
+#include "symbols/types.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,6 +33,40 @@ static void ask(struct symbols_module *module, uint64_t addr, size_t *length)
     symbols_address_of_offset(module, addr, &there);
 }
 
+static void read_type(const struct symbol_type *type, size_t *length)
+{
+    if (!type)
+        return;
+    if (type->size == 0)
+        abort();
+    *length += strlen(type->name) + strlen(type->keyword) + strlen(type->file);
+    for (size_t i = 0; i < type->field_count; i++) {
+        const struct symbol_field *field = &type->fields[i];
+        if (field->inside >= type->field_count - i)
+            abort();
+        *length += strlen(field->before) + strlen(field->name) + strlen(field->after);
+    }
+}
+
+/* What reports ask about types: by names that the seeds have, which their copies keep. */
+static void ask_types(struct symbols_module *module, uint64_t addr, size_t *length)
+{
+    static const char *const expressions[] = {"held", "made", "this->cells[i].kind", "*held->next", "all", "sim::all"};
+    static const char *const names[] = {"struct point", "sim::Grid<double>", "Cell", "span", "double"};
+    struct symbol_variable variable;
+    for (size_t level = 0; level < 2; level++) {
+        for (size_t i = 0; i < sizeof expressions / sizeof *expressions; i++) {
+            if (symbols_variable(module, addr, level, expressions[i], &variable))
+                *length += strlen(variable.name) + strlen(variable.owner) + strlen(variable.type);
+            read_type(symbols_expression_type(module, addr, level, expressions[i]), length);
+        }
+        if (symbols_variable_of_type(module, addr, level, "sim::Grid<double>", &variable))
+            *length += strlen(variable.name);
+    }
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        read_type(symbols_named_type(module, addr, names[i]), length);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static int fd = -1;
@@ -52,6 +87,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     for (unsigned i = 0; i < PLACES; i++)
         ask(module, low + (high - low < 0x1000 ? high - low : 0x1000) / PLACES * i, &length);
     ask(module, high - 1, &length);
+    for (unsigned i = 0; i < PLACES; i += 2)
+        ask_types(module, low + (high - low < 0x1000 ? high - low : 0x1000) / PLACES * i, &length);
+    read_type(symbols_variable_type(module, "all", 0), &length);
+    read_type(symbols_variable_type(module, "made", 0), &length);
     if (length == SIZE_MAX)
         abort();
     symbols_free(symbols);
