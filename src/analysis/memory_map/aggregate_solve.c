@@ -37,8 +37,7 @@ struct agg_scratch {
     struct piece *piece;   /* those, most_units for each last unit: by what they add, rising */
     struct ending *ending; /* of the row, by what they have more than a split, rising */
     uint32_t endings;
-    uint64_t wholes;          /* states of the problem that are best whole */
-    uint16_t *first, *behind; /* by child and unit: align() */
+    uint64_t wholes; /* states of the problem that are best whole */
 };
 
 struct agg_scratch *agg_scratch_new(const struct agg *agg)
@@ -49,8 +48,6 @@ struct agg_scratch *agg_scratch_new(const struct agg *agg)
     scratch->pieces = mem_alloc(most * sizeof *scratch->pieces);
     scratch->piece = mem_alloc(most * most * sizeof *scratch->piece);
     scratch->ending = mem_alloc(most * sizeof *scratch->ending);
-    scratch->first = mem_alloc(AGG_CHILDREN * most * sizeof *scratch->first);
-    scratch->behind = mem_alloc(AGG_CHILDREN * most * sizeof *scratch->behind);
     return scratch;
 }
 
@@ -62,25 +59,7 @@ void agg_scratch_free(struct agg_scratch *scratch)
     free(scratch->pieces);
     free(scratch->piece);
     free(scratch->ending);
-    free(scratch->first);
-    free(scratch->behind);
     free(scratch);
-}
-
-/* The child's unit that is the first not before each of the parent's, and behind the last not after it. */
-static void align(const struct agg *agg, unsigned index, const struct agg_problem *parent,
-                  const struct agg_problem *child, uint16_t *first, uint16_t *behind)
-{
-    const uint32_t *units = agg->level[index].units.items;
-    uint32_t width = agg->width[index], at = 0;
-    for (uint32_t i = 0; i < parent->units; i++) {
-        uint32_t place = agg->slice.items[units[parent->first_unit + i]] / width;
-        while (at < child->units && agg->slice.items[units[child->first_unit + at]] / width < place)
-            at++;
-        first[i] = (uint16_t)at;
-        behind[i] =
-            (uint16_t)(at + (at < child->units && agg->slice.items[units[child->first_unit + at]] / width == place));
-    }
 }
 
 struct solving { /* one problem */
@@ -95,7 +74,7 @@ struct solving { /* one problem */
     uint32_t children; /* with values in this stretch */
     const struct agg_problem *child[AGG_CHILDREN];
     const double *child_value[AGG_CHILDREN], *child_a[AGG_CHILDREN];
-    const uint16_t *first[AGG_CHILDREN], *behind[AGG_CHILDREN]; /* align() */
+    const uint16_t *first[AGG_CHILDREN], *behind[AGG_CHILDREN]; /* struct agg_child */
 };
 
 /* Where the states that begin with unit i are, less i: add the last unit. */
@@ -378,31 +357,28 @@ static void solve_problem(struct agg *agg, unsigned index, uint32_t stretch, uin
         return;
     }
     bool detail = all_detail(agg, problem, q);
-    struct solving s = {.agg = agg,
-                        .level = level,
-                        .bottom = index == 0,
-                        .problem = problem,
-                        .unit = level->units.items + problem->first_unit,
-                        .q = q,
-                        .log_leaves = about->log_leaves,
-                        .info = agg->info_before.items[about->first_column + about->columns],
-                        .units = problem->units};
+    struct solving s; /* not zeroed: its arrays are long, and problems many */
+    s.agg = agg;
+    s.level = level;
+    s.bottom = index == 0;
+    s.problem = problem;
+    s.unit = level->units.items + problem->first_unit;
+    s.q = q;
+    s.log_leaves = about->log_leaves;
+    s.info = agg->info_before.items[about->first_column + about->columns];
+    s.units = problem->units;
+    s.children = 0;
     size_t states = (size_t)problem->units * (problem->units + 1) / 2, lowest = *top;
     reserve(agg, *top, states);
-    for (uint32_t c = 0; c < about->children && !detail; c++) {
-        uint32_t child = agg->children.items[about->first_child + c];
-        uint32_t other = level->problem_of[(size_t)child * level->stretches + stretch];
-        if (other == AGG_NONE)
-            continue;
-        uint16_t *first = agg->scratch->first + s.children * (agg->most_units + 1);
-        uint16_t *behind = agg->scratch->behind + s.children * (agg->most_units + 1);
-        align(agg, index, problem, &level->problems.items[other], first, behind);
-        s.child[s.children] = &level->problems.items[other];
-        s.child_value[s.children] = agg->value + agg->value_at[child];
-        s.child_a[s.children] = agg->a + agg->value_at[child];
-        s.first[s.children] = first;
-        s.behind[s.children++] = behind;
-        lowest = agg->value_at[child] < lowest ? agg->value_at[child] : lowest;
+    for (; s.children < problem->children && !detail; s.children++) {
+        const struct agg_child *child = &level->children.items[problem->first_child + s.children];
+        size_t at = agg->value_at[level->problems.items[child->problem].node];
+        s.child[s.children] = &level->problems.items[child->problem];
+        s.child_value[s.children] = agg->value + at;
+        s.child_a[s.children] = agg->a + at;
+        s.first[s.children] = level->aligned.items + child->first;
+        s.behind[s.children] = s.first[s.children] + problem->units;
+        lowest = at < lowest ? at : lowest;
     }
     s.value = agg->value + *top;
     s.a = agg->a + *top;

@@ -265,6 +265,44 @@ static void make_level(struct agg *agg, unsigned index)
     }
 }
 
+static void align(struct agg *agg, unsigned index, const struct agg_problem *parent, const struct agg_problem *child)
+{
+    struct agg_level *level = &agg->level[index];
+    const uint32_t *units = level->units.items;
+    uint32_t width = agg->width[index], at = 0;
+    size_t first = level->aligned.count, behind = first + parent->units;
+    array_reserve(&level->aligned, first + 2 * (size_t)parent->units);
+    level->aligned.count += 2 * (size_t)parent->units;
+    for (uint32_t i = 0; i < parent->units; i++) {
+        uint32_t place = agg->slice.items[units[parent->first_unit + i]] / width;
+        while (at < child->units && agg->slice.items[units[child->first_unit + at]] / width < place)
+            at++;
+        bool there = at < child->units && agg->slice.items[units[child->first_unit + at]] / width == place;
+        level->aligned.items[first + i] = (uint16_t)at;
+        level->aligned.items[behind + i] = (uint16_t)(at + there);
+    }
+}
+
+/* Once: each solution needs it again. */
+static void align_children(struct agg *agg, unsigned index)
+{
+    struct agg_level *level = &agg->level[index];
+    array_each (&level->problems, struct agg_problem, problem) {
+        const struct agg_node *about = &agg->nodes[problem->node];
+        uint32_t stretch = agg->slice.items[level->units.items[problem->first_unit]] / agg->width[index + 1];
+        problem->first_child = (uint32_t)level->children.count;
+        for (uint32_t c = 0; c < about->children; c++) {
+            size_t child = agg->children.items[about->first_child + c];
+            uint32_t other = level->problem_of[child * level->stretches + stretch];
+            if (other == AGG_NONE)
+                continue;
+            array_push(&level->children, (struct agg_child){other, level->aligned.count});
+            align(agg, index, problem, &level->problems.items[other]);
+            problem->children++;
+        }
+    }
+}
+
 /* Which problem of the level below each unit is. Both lists go through nodes and time in the same order. */
 static void link_levels(struct agg *agg, unsigned index)
 {
@@ -287,6 +325,7 @@ static void make_states(struct agg *agg)
     agg->states = 0;
     for (unsigned index = 0; index < agg->levels; index++) {
         make_level(agg, index);
+        align_children(agg, index);
         if (index)
             link_levels(agg, index);
         array_each (&agg->level[index].problems, struct agg_problem, problem) {
@@ -331,6 +370,8 @@ void agg_free(struct agg *agg)
     for (unsigned i = 0; i < agg->levels; i++) {
         array_free(&agg->level[i].units);
         array_free(&agg->level[i].problems);
+        array_free(&agg->level[i].children);
+        array_free(&agg->level[i].aligned);
         array_free(&agg->level[i].below);
         free(agg->level[i].problem_of);
         free(agg->level[i].unit_value);

@@ -32,9 +32,16 @@ struct agg_problem {
     uint32_t node;
     uint32_t first_unit; /* in agg->units[level]; one more behind the last */
     uint32_t units;
-    uint32_t is_unit;     /* which unit of the next level it is; AGG_NONE on top */
-    float together_above; /* q from which on no state of it is known to be best whole */
+    uint32_t first_child, children; /* in the level's: those with values in this stretch */
+    uint32_t is_unit;               /* which unit of the next level it is; AGG_NONE on top */
+    float together_above;           /* q from which on no state of it is known to be best whole */
     uint64_t first_state;
+};
+
+/* For each of the parent's units the child's that is the first not before it, and then for each one behind the last not after it. */
+struct agg_child {
+    uint32_t problem;
+    uint64_t first; /* in the level's `aligned`; the others follow */
 };
 
 struct agg {
@@ -52,6 +59,8 @@ struct agg {
     struct agg_level {
         array_of(uint32_t) units; /* first column of each */
         array_of(struct agg_problem) problems;
+        array_of(struct agg_child) children;
+        array_of(uint16_t) aligned;
         uint32_t stretches;
         uint32_t *problem_of;     /* node * stretches + stretch -> problem, or AGG_NONE */
         array_of(uint32_t) below; /* unit -> the problem of the level below that it is */
