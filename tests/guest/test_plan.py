@@ -33,6 +33,7 @@ thread other_worker @ node 3
 stack other_worker @ bind 1
 """
 FOUR = list(range(4))
+THREADS = {"together": "thread * @ together", "cluster": "thread * @ cluster", "cpus": "thread show_node @ cpus 2"}
 # Shares of the pages on nodes 0 to 3.
 EXPECTED = {"bss": (0, 0, 1, 0), "data": (0, .5, 0, .5), "bound": (0, 0, 0, 1), "spread": (.25,) * 4, "split": (.25,) * 4,
             "weighted": (0, .75, .25, 0), "grown": (0, 1, 0, 0), "left": (0, 1, 0, 0), "right": (0, 0, 1, 0), "mapped": (0, 0, 0, 1),
@@ -58,6 +59,15 @@ def script(build):
     run("refused", program, "--refused", numalens, "apply", "--json", "/root/out/refused.json", "plan", "--", program, "data.bin")
     lines.append("printf 'numalens plan 1\\nfile */data.bin @ split all\\n' >several")
     run("several", program, "--refused", numalens, "apply", "--json", "/root/out/several.json", "several", "--", program, "data.bin")
+    for name, entry in THREADS.items():
+        lines.append(f"printf 'numalens plan 1\\n{entry}\\n' >{name}.threads")
+        run(name, numalens, "apply", "-q", f"{name}.threads", "--", program, "--threads")
+    # A node with 2 MiB more than the kernel keeps, which the file does not fit into.
+    lines += ["taskset 1 cp data.bin full.bin", "sync", "mkdir fill", "mount -t tmpfs -o mpol=bind:2,size=100% fill fill", "free=$(sed -n 's/.*MemFree: *\\([0-9]*\\).*/\\1/p' /sys/devices/system/node/node2/meminfo)",
+              "kept=$(awk '/^Node/ { here = $2 == \"2,\" } here && $1 == \"low\" { pages += $2 } END { print pages * 4 }' /proc/zoneinfo)",
+              "taskset 1 dd if=/dev/zero of=fill/all bs=1M count=$(((free - kept - 2048) / 1024)) 2>/dev/null"]
+    lines.append("printf 'numalens plan 1\\nfile */full.bin @ bind 2\\n' >onto_full")
+    run("full", numalens, "apply", "--json", "/root/out/full.json", "onto_full", "--", program, "full.bin")
     return "\n".join(lines) + "\nexit 0\n"
 
 
@@ -113,7 +123,9 @@ def costs_script(build):
     for name, (entries, _) in TRIED.items():
         lines.append(f"cat >{name} <<'EOF'\nnumalens plan 1\n{entries}EOF")
         lines.extend(guest_case.run_lines(name, numalens, "optimize", "--plan", name, f"--json=/root/out/{name}.json", "--", program, "own"))
-    lines.extend(guest_case.run_lines("search", numalens, "optimize", "-q", "--runs", "4", "--json=/root/out/search.json", "--", program, "near", "--rounds=20000"))
+    lines.extend(guest_case.run_lines("search", numalens, "optimize", "--runs", "4", "--numa-balancing", "-o", "/root/out/kept", "--json=/root/out/search.json", "--", program,
+                                      "own", "--rounds=250000"))
+    lines.append("cat /proc/sys/kernel/numa_balancing >/root/out/balancing")
     for name, words in (("before", ()), ("advise", ()), ("after", (numalens, "apply", "-q", "/root/out/plan", "--"))):
         record = (*words, numalens, "record", *OFTEN, "-o", f"/root/out/{name}.data", "--", program, "own")
         advise = (numalens, "advise", "-o", "/root/out/plan", "/root/out/before.data")
@@ -126,6 +138,19 @@ def remote_share(results, name):
     return guest_accesses.remote_share(accesses)[0]
 
 
+def judge_search(tap, results):
+    answer = json.loads(results.text("search.json") or "{}")
+    tried = [trial["plan"] for trial in answer.get("tried", [])]
+    tap.check("optimize: without a plan of one's own the recording's, the threads' and the kernel's placements are tried",
+              {"plan", "plan: spread threads", "interleave", "local", "balancing-on"} <= set(tried), tried, *results.notes("search"))
+    tap.check("optimize: of these the recording's plan is kept, which alone helps", answer.get("kept") == "plan" and answer["gain"]["low"] > 1.1, answer.get("tried"))
+    kept = results.text("kept")
+    tap.check("optimize: the kept plan says what it is, and is whole", kept.startswith(f"# {answer.get('verdict')}\nnumalens plan 1\n") and
+              re.search(f"^site {SITE} @ split 1:[0-9]+,2:[0-9]+,3:[0-9]+,0:[0-9]+$", kept, re.MULTILINE) and kept.endswith("\nthread * @ distribute\n"), kept)
+    tap.check("optimize: what cannot be better than the kept plan is not called undecided", "cannot make that sure" not in results.text("search.err"), *results.notes("search"))
+    tap.is_equal("optimize: kernel.numa_balancing is as it was", results.text("balancing").strip(), "0")
+
+
 def judge_costs(tap, results):
     for name, (_, keep) in TRIED.items():
         answer = json.loads(results.text(f"{name}.json") or "{}")
@@ -133,9 +158,7 @@ def judge_costs(tap, results):
                   answer.get("kept") == ("plan" if keep else "default") and (keep or answer["verdict"] == "the default placement is best"),
                   answer.get("verdict"), answer.get("tried"), *results.notes(name))
         tap.note(f"{name}: {answer.get('verdict')}; {answer.get('tried')}")
-    tried = [trial["plan"] for trial in json.loads(results.text("search.json") or "{}").get("tried", [])]
-    tap.check("optimize: without a plan of one's own the threads' and the kernel's placements are tried", {"plan: spread threads", "interleave", "local"} <= set(tried),
-              tried, *results.notes("search"))
+    judge_search(tap, results)
     plan = results.text("plan")
     tap.note(plan)
     tap.check("advise: the array is split among the threads that use its parts",
@@ -157,6 +180,24 @@ def judge_others(tap, results):
               results.text("balancing").strip() == "0", seen, *results.notes("local"))
 
 
+def judge_threads(tap, results):
+    """One CPU on each node."""
+    def nodes(name):
+        return [int(line.split()[1]) for line in results.text(f"{name}.out").splitlines()]
+
+    tap.is_equal("together: all threads of a process on one node, its child's on the next", nodes("together"), [0] * 5 + [1] * 2)
+    tap.is_equal("cluster: node by node, as many threads on each as it has CPUs", nodes("cluster")[:5], [0, 1, 2, 3, 0])
+    tap.is_equal("cpus: threads of that function on the node of these CPUs", [nodes("cpus")[i] for i in (1, 2, 3, 4, 6)] if len(nodes("cpus")) == 7 else nodes("cpus"), [2] * 5)
+
+
+def judge_full(tap, results):
+    full, = json.loads(results.text("full.json") or '{"entries": [{}]}')["entries"]
+    pages = rows(results.text("full.out"))[0].get("file", [0] * 5)
+    there, elsewhere = pages[2], sum(pages[:4]) - pages[2]
+    tap.check("a file on a node without room: the program runs, and how many pages are elsewhere is counted and reported",
+              results.status("full") == 0 and elsewhere and f"({elsewhere} of {PAGES} pages)" in full["reason"] and full["bytes"] == there * 4096, pages, full)
+
+
 def judge(tap, build, folder):
     program = build / "tests/guest/far_costs"
     judge_costs(tap, guest_case.boot(tap, folder, costs_script(build), "--count", "3", *guest_build.puts(build, "src/agent", "src/cli"), "--put",
@@ -170,6 +211,8 @@ def judge(tap, build, folder):
     judge_entries(tap, results, "applied", ("memory policy", "affinity"))
     judge_pages(tap, results, "plan", output="pages")
     judge_others(tap, results)
+    judge_threads(tap, results)
+    judge_full(tap, results)
     judge_pages(tap, results, "refused", skipped=("file",))
     refused = {entry["site"]: entry for entry in json.loads(results.text("refused.json") or "{}").get("entries", [])}
     tap.check("refused: what is in memory already cannot be placed, and that is reported",

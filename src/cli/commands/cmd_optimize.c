@@ -332,10 +332,11 @@ static const char *as_far_as(const struct optimize_command *command)
     return command->trials.interrupted ? ", as far as it was tried" : "";
 }
 
+/* Its runs leave open whether it gains something, and more than what is kept. */
 static bool is_open(const struct optimize_command *command, const struct trial *trial)
 {
     return trial->answer == PAIRED_NOT_FASTER && trial->pairs.count >= command->trials.most &&
-           trial->gain.high >= TRIAL_OPEN;
+           trial->gain.high >= (command->kept ? command->kept->gain.high : TRIAL_OPEN);
 }
 
 static bool any_open(const struct optimize_command *command)

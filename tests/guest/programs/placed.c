@@ -2,6 +2,7 @@
  * NAME and the pages on nodes 0 to 3, then for `split` the nodes in order of address.
  *
  *     placed FILE [OUTPUT]    FILE is mapped; the lines, and kernel.numa_balancing before them, go to the end of OUTPUT
+ *     placed --threads        the nodes that its threads and those of a child run on
  *     placed --refused WORDS  runs a command whose memory policies the kernel refuses, as in a container, and asks in its place */
 #include <fcntl.h>
 #include <linux/audit.h>
@@ -182,6 +183,30 @@ static void in_thread(void *(*routine)(void *), const char *name)
         pthread_join(thread, NULL);
 }
 
+static __attribute__((noinline)) void *show_node(void *name)
+{
+    unsigned cpu, node;
+    syscall(SYS_getcpu, &cpu, &node, NULL);
+    printf("%s %u\n", (char *)name, node);
+    return NULL;
+}
+
+static int show_threads(void)
+{
+    int status = 1;
+    show_node("main");
+    for (int i = 0; i < 4; i++)
+        in_thread(show_node, "thread");
+    fflush(stdout);
+    pid_t child = fork();
+    if (child == 0) {
+        show_node("child");
+        in_thread(show_node, "child-thread");
+        exit(0);
+    }
+    return waitpid(child, &status, 0) == child && status == 0 ? 0 : 9;
+}
+
 static void refuse_policies(void)
 {
     struct sock_filter code[] = {
@@ -239,6 +264,8 @@ int main(int count, char **words)
 {
     if (count > 2 && strcmp(words[1], "--refused") == 0)
         return observe(words + 2);
+    if (count > 1 && strcmp(words[1], "--threads") == 0)
+        return show_threads();
     if (count > 2) {
         int mode = -1;
         FILE *balancing = fopen("/proc/sys/kernel/numa_balancing", "r");
