@@ -6,18 +6,13 @@
  * state are in a window of the address space where programs have nothing; all else is given up, so that any page of the other process
  * can be put where it belongs.
  *
- * Built like the agent's bursts: general registers only, no calls out. */
+ * Built like the agent's bursts: on x86-64 general registers only, no calls out. What differs by processor is behind processor.h. */
 #include "executor/pages.h"
+#include "executor/processor.h"
 
 #include "base/sys.h"
 #include "base/units.h"
-#include "isa/x86_64/engine.h"
-#include "isa/x86_64/frame.h"
-#include "isa/x86_64/guard.h"
 
-#include <asm/prctl.h>
-#include <elf.h>
-#include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <signal.h>
@@ -33,56 +28,33 @@ enum {
     TIME_AT = 48 << 20,
     TIME_MOST = 1 << 20,
     MEMORY_MOST = 256 << 20,
-    HAS_FSGSBASE = 1 << 1,
-    FRAME_MAGIC = 0x46505853, /* as in signal frames: see isa/x86_64/frame.c */
-    SOFTWARE_BYTES = 464,
-    XSAVE_HEADER = 512,
-    STATE_COMPONENTS = 0xe7,
 };
-
-/* The ways in and out of this program. */
-__asm__(".text\n"
-        ".globl _start\n"
-        "_start:\n"
-        "    mov %rsp, %rdi\n"
-        "    lea executor_stack+65536(%rip), %rsp\n"
-        "    xor %ebp, %ebp\n"
-        "    call executor_main\n"
-        "    hlt\n"
-        ".globl executor_restore\n"
-        "executor_restore:\n"
-        "    mov $15, %eax\n"
-        "    syscall\n");
-
-void executor_main(const uint64_t *initial) __attribute__((noreturn));
-void executor_restore(void) __attribute__((visibility("hidden")));
 
 uint8_t executor_stack[STACK_BYTES] __attribute__((aligned(64)));
 static uint8_t signal_stack[STACK_BYTES] __attribute__((aligned(64)));
-static uint64_t capabilities; /* AT_HWCAP2 */
+static uint64_t capabilities[2]; /* AT_HWCAP, AT_HWCAP2 */
 static struct executor_setup setup;
 static struct executor_job *job;
-static struct engine *engine;
 
-/* For isa/x86_64/frame.c. */
+/* For isa. */
 unsigned long getauxval(unsigned long type)
 {
-    return type == AT_HWCAP2 ? capabilities : 0;
+    return type == AT_HWCAP ? capabilities[0] : type == AT_HWCAP2 ? capabilities[1] : 0;
 }
 
 /* The compiler's own calls. */
 void *memcpy(void *restrict to, const void *restrict from, size_t bytes)
 {
-    void *result = to;
-    __asm__ volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(bytes) : : "memory");
-    return result;
+    for (size_t i = 0; i < bytes; i++)
+        ((uint8_t *)to)[i] = ((const uint8_t *)from)[i];
+    return to;
 }
 
 void *memset(void *to, int value, size_t bytes)
 {
-    void *result = to;
-    __asm__ volatile("rep stosb" : "+D"(to), "+c"(bytes) : "a"(value) : "memory");
-    return result;
+    for (size_t i = 0; i < bytes; i++)
+        ((uint8_t *)to)[i] = (uint8_t)value;
+    return to;
 }
 
 __attribute__((noreturn)) static void leave(int status)
@@ -114,107 +86,47 @@ static void hear(void *to, size_t bytes)
     }
 }
 
-/* Vector registers as the other thread had them, in the form of a signal frame. */
-static bool take_state(ucontext_t *context)
+bool job_note(uint64_t pc, uint64_t addr, uint64_t size, unsigned flags)
 {
-    uint8_t *state = job->state;
-    uint32_t low, high;
-    if (job->state_bytes < XSAVE_HEADER + 64 || job->state_bytes > EXECUTOR_STATE)
-        return false;
-    __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
-    *(uint32_t *)(void *)(state + SOFTWARE_BYTES) = FRAME_MAGIC;
-    *(uint32_t *)(void *)(state + SOFTWARE_BYTES + 4) = EXECUTOR_STATE;
-    *(uint64_t *)(void *)(state + SOFTWARE_BYTES + 8) = low & STATE_COMPONENTS;
-    *(uint32_t *)(void *)(state + SOFTWARE_BYTES + 16) = EXECUTOR_STATE;
-    *(uint64_t *)(void *)(state + XSAVE_HEADER) &= low & STATE_COMPONENTS;
-    for (unsigned i = 1; i < 8; i++)
-        ((volatile uint64_t *)(void *)(state + XSAVE_HEADER))[i] = 0;
-    context->uc_mcontext.fpregs = (void *)state;
-    return vectors_fit(engine, context);
-}
-
-static void set_bases(void)
-{
-    if (capabilities & HAS_FSGSBASE) {
-        __asm__ volatile("wrfsbase %0\n wrgsbase %1" : : "r"(job->fs_base), "r"(job->gs_base));
+    bool can = pages_have(addr, size);
+    if (job->skip) {
+        job->skip--;
     } else {
-        sys_call(SYS_arch_prctl, ARCH_SET_FS, job->fs_base);
-        sys_call(SYS_arch_prctl, ARCH_SET_GS, job->gs_base);
-    }
-}
-
-static bool note(struct engine *self, const struct block *block, const struct decode_access *accesses, unsigned count)
-{
-    (void)block;
-    for (unsigned i = 0; i < count; i++) {
-        bool can = pages_have(accesses[i].addr, accesses[i].size);
-        if (job->skip) {
-            job->skip--;
-        } else {
-            if (job->count >= EXECUTOR_ACCESSES)
-                return false;
-            job->accesses[job->count++] = (struct executor_access){.pc = self->registers.rip,
-                                                                   .addr = accesses[i].addr,
-                                                                   .size = accesses[i].size,
-                                                                   .flags = accesses[i].flags};
-        }
-        job->end = job->count >= job->want ? EXECUTOR_ENOUGH : EXECUTOR_UNREADABLE;
-        if (!can || job->count >= job->want)
+        if (job->count >= EXECUTOR_ACCESSES)
             return false;
+        job->accesses[job->count++] =
+            (struct executor_access){.pc = pc, .addr = addr, .size = (uint16_t)size, .flags = (uint8_t)flags};
     }
-    return true;
+    job->end = job->count >= job->want ? EXECUTOR_ENOUGH : EXECUTOR_UNREADABLE;
+    return can && job->count < job->want;
 }
 
-/* A block is translated from so many bytes, fewer where the next page cannot be read. */
-static bool may_run(struct engine *self, uint64_t pc)
+bool job_may_run(uint64_t pc)
 {
-    (void)self;
-    job->end = EXECUTOR_CODE;
-    if (!pages_have(pc, 1))
-        return false;
-    pages_have(pc + BLOCK_SOURCE + DECODE_MAX_BYTES - 1, 1);
-    job->end = EXECUTOR_FAULT; /* unless it ends in another way */
-    return true;
+    bool can = pages_have(pc, 1);
+    job->end = can ? EXECUTOR_FAULT : EXECUTOR_CODE; /* unless it ends in another way */
+    return can;
 }
 
 static void run(void)
 {
-    ucontext_t context;
     uint32_t skip = job->skip, want = job->want;
     job->count = job->pages = 0;
-    job->steps = job->stopped_at = 0;
+    job->steps = 0;
     job->end = EXECUTOR_REFUSED;
     pages_begin(job, &setup);
-    if (skip > EXECUTOR_ACCESSES || want > EXECUTOR_ACCESSES || want == 0 ||
-        job->flags & (FLAG_TRAP | FLAG_ALIGNMENT) || !take_state(&context))
+    if (skip > EXECUTOR_ACCESSES || want > EXECUTOR_ACCESSES || want == 0 || !processor_begin(job, job->state))
         return;
-    set_bases();
-    engine->registers = (struct decode_registers){
-        .rip = job->pc, .fs_base = job->fs_base, .gs_base = job->gs_base, .has_fs = true, .has_gs = true};
-    for (unsigned i = 0; i < 16; i++)
-        engine->registers.general[i] = job->general[i];
-    engine->registers.vectors = frame_vectors(job->state, &engine->vectors) ? &engine->vectors : NULL;
-    engine->flags = job->flags & FLAGS_PROGRAM;
-    engine->accesses = note;
-    engine->may_run = may_run;
     uint64_t most = (uint64_t)STEPS_PER_ACCESS * (skip + want + 1);
-    engine_run(engine, most);
-    job->steps = engine->steps;
-    job->stopped_at = engine->stopped_at;
-    if (engine->stopped_at)
-        job->end = EXECUTOR_INSTRUCTION;
-    else if (engine->steps >= most)
+    processor_run(job, most);
+    if (job->steps >= most)
         job->end = EXECUTOR_STEPS;
 }
 
 static void take_fault(int number, siginfo_t *info, void *argument)
 {
-    ucontext_t *context = argument;
     (void)info;
-    uint64_t resume = guard_resume((uint64_t)context->uc_mcontext.gregs[REG_RIP]);
-    if (resume)
-        context->uc_mcontext.gregs[REG_RIP] = (greg_t)resume;
-    else if (!engine_fault(engine, context))
+    if (!processor_fault(argument))
         leave(128 + number);
 }
 
@@ -241,9 +153,9 @@ static bool take_signals(void)
 static bool map_own(void)
 {
     uint8_t *window = (uint8_t *)EXECUTOR_WINDOW;
-    long at = sys_call(SYS_mmap, window + ENGINE_AT, engine_bytes(), PROT_NONE,
+    long at = sys_call(SYS_mmap, window + ENGINE_AT, processor_bytes(), PROT_NONE,
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0L);
-    if (sys_failed(at) || !(engine = engine_make((void *)at)))
+    if (sys_failed(at) || !processor_make((void *)at))
         return false;
     at = sys_call(SYS_mmap, window + AREA_AT, sizeof *job, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED_NOREPLACE,
                   EXECUTOR_AREA, 0L);
@@ -270,23 +182,22 @@ static bool give_up_rest(void)
     return true;
 }
 
-#define ALLOW(number)                                                                                                  \
-    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##number, 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
+#define ALLOW(number) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
 
 static bool restrict_self(void)
 {
-    static const struct sock_filter lines[] = {
+    const struct sock_filter lines[] = {
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch)),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AUDIT_ARCH_X86_64, 1, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, processor_audit, 1, 0),
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-        ALLOW(read),
-        ALLOW(pread64),
-        ALLOW(write),
-        ALLOW(munmap),
-        ALLOW(rt_sigreturn),
-        ALLOW(exit_group),
-        ALLOW(arch_prctl),
+        ALLOW(SYS_read),
+        ALLOW(SYS_pread64),
+        ALLOW(SYS_write),
+        ALLOW(SYS_munmap),
+        ALLOW(SYS_rt_sigreturn),
+        ALLOW(SYS_exit_group),
+        ALLOW(processor_call),
         BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mmap, 1, 0),
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[2])),
@@ -310,11 +221,10 @@ void executor_main(const uint64_t *initial)
     while (*at++)
         ;
     for (; at[0] != AT_NULL; at += 2)
-        if (at[0] == AT_HWCAP2)
-            capabilities = at[1];
+        if (at[0] == AT_HWCAP || at[0] == AT_HWCAP2)
+            capabilities[at[0] == AT_HWCAP2] = at[1];
     say(0);
     hear(&setup, sizeof setup);
-    frame_learn();
     bool (*const steps[])(void) = {map_own, give_up_rest, take_signals, restrict_self};
     for (size_t i = 0; i < sizeof steps / sizeof *steps; i++)
         if (!steps[i]()) {

@@ -1,7 +1,7 @@
 /* executor/executor.h - what a recorder and its executor say to each other.
  *
  * An executor is a process of its own, one for each process that is sampled from outside. It gets the registers of a stopped thread
- * and carries its next instructions out with the engine of bursts (isa/x86_64/engine.h), on copies of the pages that they use, at
+ * and carries its next instructions out with the engine of bursts (processor.h), on copies of the pages that they use, at
  * the addresses that they have there. It reads the other process's memory by two descriptors and can do nothing else: see
  * executor.c. What it answers is what the sampled program made it answer: it may be wrong, and is checked by who reads it.
  *
@@ -25,6 +25,15 @@ enum {
     EXECUTOR_STATE = 4096,    /* bytes of vector state */
     EXECUTOR_HOLES = 8,
     EXECUTOR_DEVICES = 16,
+#if defined(__x86_64__)
+    EXECUTOR_GENERAL = 16,
+    EXECUTOR_SP = 4, /* by its number */
+#elif defined(__aarch64__)
+    EXECUTOR_GENERAL = 32,
+    EXECUTOR_SP = 31,
+#else
+#error "executor: this architecture is not supported"
+#endif
 };
 
 struct executor_range {
@@ -33,6 +42,7 @@ struct executor_range {
 
 struct executor_setup {
     struct executor_range own[EXECUTOR_HOLES]; /* of its mappings outside the window, which it gives up */
+    uint64_t page_bytes;                       /* of the kernel's pages */
     struct executor_range own_time, its_time;  /* [vvar]: cannot be read from outside; the executor's own is the same */
 };
 
@@ -53,16 +63,16 @@ struct executor_access {
 };
 
 struct executor_job {
-    /* Asked. General registers by their number in encodings. */
-    uint64_t general[16], pc, flags, fs_base, gs_base;
+    /* Asked. General registers by their number in encodings; on aarch64 the last one is sp. */
+    uint64_t general[EXECUTOR_GENERAL], pc, flags;
+    uint64_t bases[2];    /* of fs and gs; on aarch64 TPIDR_EL0 */
     uint32_t state_bytes; /* of vector state as ptrace gives it */
     uint32_t skip, want;  /* accesses that pass first, and those to note; together at most EXECUTOR_ACCESSES */
     uint64_t copy_of[EXECUTOR_COPIES];               /* addresses of the pages that come along; 0: none */
     struct executor_range devices[EXECUTOR_DEVICES]; /* memory of devices, which reading may change: it is not read */
     /* Answered. */
     uint32_t end, count;
-    uint32_t stopped_at; /* wire_stop_count()'s name of an instruction */
-    uint32_t pages;      /* that were read */
+    uint32_t pages; /* that were read */
     uint64_t steps;
     struct executor_access accesses[EXECUTOR_ACCESSES];
 

@@ -59,7 +59,7 @@ static pid_t start(void)
 static void devices_are_not_read(void **state)
 {
     (void)state;
-    static const struct executor_setup setup;
+    const struct executor_setup setup = {.page_bytes = PAGE_UNIT};
     struct executor_job *job = aligned_alloc(_Alignof(struct executor_job), sizeof *job);
     pid_t pid = start();
     memset(job, 0, sizeof *job);

@@ -63,7 +63,7 @@ enum stop_state __wrap_stop_take(pid_t tid, bool child, struct executor_job *ask
     (void)child;
     take(&state, 1);
     if (asked)
-        take(&asked->general[4], 8);
+        take(&asked->general[EXECUTOR_SP], 8);
     return state % 8 > STOP_ENDED ? STOP_TAKEN : (enum stop_state)(state % 8);
 }
 

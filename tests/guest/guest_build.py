@@ -9,7 +9,7 @@ from guest_machine import PROJECT, X86_64, Unavailable
 
 NOT_NEEDED = re.compile(r".*\.(a|o|d|p|h|ninja|json|log|dat)$|.*/meson-(private|logs|info)/")
 NATIVE = PROJECT / "build"  # this machine's own
-PROGRAMS = ("src/cli", "src/agent", "examples")  # what `run --build` puts into a guest
+PROGRAMS = ("src/cli", "src/agent", "src/executor", "examples")  # what `run --build` puts into a guest
 
 
 def build(kind=X86_64, parts=()):

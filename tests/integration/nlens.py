@@ -24,7 +24,6 @@ SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file
 BUILD = os.environ.get("NUMALENS_BUILD", os.path.join(SOURCE, "build"))
 NUMALENS = os.path.join(BUILD, "src", "cli", "numalens")
 CPU = min(os.sched_getaffinity(0))  # the first that there is for tests
-HAS_OUTSIDE = platform.machine() == "x86_64"  # as src/executor is built
 # Far above what any of these runs takes; reaching it is a failure, never a measure.
 PATIENCE = 600
 # How much longer than usual an example may run for the bursts that a check asks for. A recording that has none at all by then
@@ -48,13 +47,6 @@ def check(title):
         _checks.append((title, function))
         return function
     return register
-
-
-def check_outside(title):
-    """Of what samples a process that has no agent."""
-    def skip():
-        raise Skip("sampling from outside is for x86-64 processors so far")
-    return lambda function: check(title)(function if HAS_OUTSIDE else skip)
 
 
 def note(text):
@@ -106,7 +98,7 @@ def copied(folder):
     """A numalens with its agent in `folder`, which everybody may enter: the build may be where others have no access."""
     os.makedirs(folder, exist_ok=True)
     os.chmod(folder, 0o755)
-    for name in ("cli/numalens", "agent/libnumalens-agent.so", *(["executor/numalens-executor"] if HAS_OUTSIDE else [])):
+    for name in ("cli/numalens", "agent/libnumalens-agent.so", "executor/numalens-executor"):
         place = os.path.join(folder, "src", name)
         os.makedirs(os.path.dirname(place), exist_ok=True)
         shutil.copy(os.path.join(BUILD, "src", name), place)

@@ -5,7 +5,7 @@ import random
 import stat
 
 import nlens
-from nlens import Folder, check, check_outside, example, record, report, run, tool
+from nlens import Folder, check, example, record, report, run, tool
 
 FAILED, USAGE = 1, 2
 
@@ -52,7 +52,7 @@ def static_program():
         no_trace(ended)
 
 
-@check_outside("record: a setuid program drops the agent, and that is said; root samples it from outside")
+@check("record: a setuid program drops the agent, and that is said; root samples it from outside")
 def setuid_program():
     with Folder() as folder:
         path = os.path.join(folder, "ratio")

@@ -67,7 +67,7 @@ def runs():
         found.append((" ".join(words), said(*words, status=status, folder=folder)))
     process = subprocess.Popen([nlens.example("demo"), "--steps=1000000000"], stdout=subprocess.DEVNULL)
     try:
-        for words in (["-n", "2"], ["-n", "1", "--json"], ["-n", "1", "--openmetrics"]) if nlens.HAS_OUTSIDE else ():
+        for words in (["-n", "2"], ["-n", "1", "--json"], ["-n", "1", "--openmetrics"]):
             found.append(("top --batch " + " ".join(words), said("top", "--batch", "-d", "0.3", "-p", str(process.pid), *words)))
     finally:
         process.kill()

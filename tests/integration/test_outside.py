@@ -10,7 +10,7 @@ import subprocess
 import time
 
 import nlens
-from nlens import BUILD, ENVIRONMENT, Folder, NUMALENS, PATIENCE, Skip, check_outside as check, example, note, report, row_named, run
+from nlens import BUILD, ENVIRONMENT, Folder, NUMALENS, PATIENCE, Skip, check, example, note, report, row_named, run
 
 WITHIN = 0.02
 # A burst sees the arrays in their proportion, or nearly so.

@@ -8,7 +8,7 @@ import subprocess
 import time
 
 import nlens
-from nlens import Folder, NUMALENS, check, check_outside, record, refuse, run, tool
+from nlens import Folder, NUMALENS, check, record, refuse, run, tool
 
 # What the kernel says of the recorder's threads, once all are restricted, and of the target itself.
 LOOK = r"""
@@ -57,7 +57,7 @@ def threads():
                 assert not left & (1 << SETUID | 1 << SYS_MODULE | 1 << NET_ADMIN | 1 << CHOWN), thread
 
 
-@check_outside("a recorder of a process that runs already is restricted too, and the process stays as it was")
+@check("a recorder of a process that runs already is restricted too, and the process stays as it was")
 def attached():
     if not works():
         raise nlens.Skip("seccomp is refused here")

@@ -12,7 +12,7 @@ import tempfile
 import time
 
 import nlens
-from nlens import ENVIRONMENT, Folder, NUMALENS, PATIENCE, check_outside as check, example, note, run
+from nlens import ENVIRONMENT, Folder, NUMALENS, PATIENCE, check, example, note, run
 
 OFTEN = ["-F", "8000", "--budget", "100", "-d", "0.2"]
 BURSTS, BURST = 200, 28

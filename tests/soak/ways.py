@@ -48,8 +48,6 @@ class Way:
         for name in self.needs:
             if not shutil.which(name):
                 return "%s is not installed" % name
-        if self.outside and not nlens.HAS_OUTSIDE:
-            return "sampling from outside is for x86-64 processors so far"
         return "only root can do that" if self.root and os.geteuid() != 0 else None
 
 

@@ -24,9 +24,6 @@ static bool may_trace_all(void)
 
 int attach_allowed_here(struct error *err)
 {
-#if !defined(__x86_64__)
-    return error_set(err, -ENOTSUP, "sampling from outside is for x86-64 processors so far");
-#endif
     /* Yama: 0 anyone of the same user, 1 parents only, 2 with CAP_SYS_PTRACE, 3 nobody. Without Yama, as 0. */
     int64_t scope = small_file_number(0, "/proc/sys/kernel/yama/ptrace_scope");
     if (scope >= 3)
@@ -117,10 +114,6 @@ static int check_memory(uint32_t pid, struct error *err)
 int attach_check(uint32_t pid, struct error *err)
 {
     char path[32];
-#if !defined(__x86_64__)
-    (void)path;
-    return attach_allowed_here(err);
-#endif
     if (check_memory(pid, err) < 0)
         return err->code;
     snprintf(path, sizeof path, "/proc/%u/mem", pid);

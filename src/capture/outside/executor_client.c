@@ -121,7 +121,7 @@ void executor_find_devices(struct executor_client *client, uint32_t pid)
 
 static int prepare(struct executor_client *client, uint32_t target, struct error *err)
 {
-    struct executor_setup setup = {0};
+    struct executor_setup setup = {.page_bytes = (uint64_t)sysconf(_SC_PAGESIZE)};
     uint8_t answer = UINT8_MAX;
     if (!hear(client, &answer, START_MS)) {
         int status = 0;

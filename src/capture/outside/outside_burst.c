@@ -49,7 +49,7 @@ static void put_samples(struct outside *outside, struct outside_process *process
     const struct capture_options *options = outside->options;
     uint32_t count = job->count;
     struct capture_process *known = running_process(outside->running, process->pid, thread->tid, time);
-    outside_thread_stack(outside->sink, process->pid, thread, job->general[4], time);
+    outside_thread_stack(outside->sink, process->pid, thread, job->general[EXECUTOR_SP], time);
     outside_look_for_objects(outside, process, thread, time);
     bool first = true;
     for (uint32_t i = 0; i < count && i < options->burst; i++) {

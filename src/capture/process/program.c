@@ -193,9 +193,6 @@ int program_check(const char *name, int *exit_status, struct error *err)
 bool program_beyond_agent(const char *name, struct error *why)
 {
     int status, code = program_check(name, &status, why);
-#if !defined(__x86_64__)
-    return false; /* there is no executor yet */
-#endif
     if (code != NO_AGENT && (code != PRIVILEGED || geteuid() != 0))
         return false;
     char *so = strstr(why->text, ", so the agent"); /* what remains is the cause */

@@ -37,5 +37,5 @@ struct slot_state {
 /* Runs the slot at `code`; 1 when it faulted, with `state` unchanged. */
 unsigned slot_run(uint64_t code, struct slot_state *state);
 
-/* The ranges that step_fault() knows, and where it sends a slot that faulted. */
+/* The range that slots_fault() knows, and where it sends a slot that faulted. */
 extern const char access_begin[], access_end[], slot_faulted[];

@@ -1,4 +1,5 @@
 /* isa/aarch64/cpu.c - the view of a signal frame, and which group an instruction belongs to. Runs in signal handlers. */
+#include "isa/aarch64/access.h"
 #include "isa/aarch64/cpu.h"
 
 #ifndef GCS_MAGIC
@@ -104,4 +105,17 @@ enum outcome cpu_execute(struct cpu *cpu, uint32_t word)
         return vector_process(cpu, word);
     }
     return OUTCOME_UNKNOWN;
+}
+
+enum outcome cpu_step(struct cpu *cpu)
+{
+    uint64_t pc = *cpu->pc, word;
+    if (access_load4(pc, &word) != 0)
+        return OUTCOME_FAULT;
+    enum outcome outcome = cpu_execute(cpu, (uint32_t)word);
+    if (outcome == OUTCOME_NEXT) {
+        *cpu->pc = pc + 4;
+        *cpu->pstate &= ~(uint64_t)PSTATE_BTYPE;
+    }
+    return outcome;
 }

@@ -1,7 +1,7 @@
-/* isa/aarch64/cpu.h - one thread's registers in a signal frame, and the instructions that can be carried out on
- * them. Shared by the files of this folder; nobody else includes it.
+/* isa/aarch64/cpu.h - one thread's registers, of a signal frame or of another process, and the instructions that can be carried
+ * out on them. Shared by the files of this folder and by who runs bursts: agent/sampling/aarch64, executor/aarch64.
  *
- * Everything here runs in a signal handler, built without floating-point registers. */
+ * Everything here may run in a signal handler. */
 #pragma once
 
 #include "wire/event.h"
@@ -28,8 +28,10 @@ typedef enum outcome cpu_accessor(struct cpu *cpu, uint64_t addr, unsigned size,
 struct cpu {
     cpu_accessor *access; /* of who runs the instructions; never NULL */
     void *user;           /* its own */
-    ucontext_t *context;
-    uint64_t *x; /* x0 to x30 */
+    bool
+        foreign; /* another process's: its pointers are signed with its own keys, and nobody else uses its memory here */
+    ucontext_t *context; /* NULL: foreign */
+    uint64_t *x;         /* x0 to x30 */
     uint64_t *sp, *pc, *pstate;
     struct fpsimd_context *vectors; /* NULL: none in the frame, then vector instructions are unknown */
     uint8_t *scalable;              /* live SVE registers in the frame, or NULL */
@@ -50,6 +52,9 @@ bool cpu_view(struct cpu *cpu, cpu_accessor *access, void *user, ucontext_t *con
 
 /* Carries out the instruction `word`, which is at *cpu->pc; pc is changed only with OUTCOME_JUMPED. */
 enum outcome cpu_execute(struct cpu *cpu, uint32_t word);
+
+/* Carries out the one at *cpu->pc, and moves pc on. */
+enum outcome cpu_step(struct cpu *cpu);
 
 /* The groups of instructions, by the architecture's top-level table. */
 enum outcome integer_immediate(struct cpu *cpu, uint32_t word);

@@ -23,30 +23,50 @@ struct slots {
     _Atomic uint64_t key[SLOT_COUNT];
 };
 
-/* Written once by slots_start before any tick; read by handlers. */
+/* Written once by slots_make before any tick; read by handlers. */
 static struct slots *slots_writable;
 static uint64_t slots_code;
+
+#define SLOTS_SIZE ((sizeof(struct slots) + PAGE_LARGEST - 1) & ~(PAGE_LARGEST - 1ul))
 
 bool slots_start(void)
 {
     if (slots_writable)
         return true;
-    const size_t size = (sizeof(struct slots) + PAGE_LARGEST - 1) & ~(PAGE_LARGEST - 1ul);
-    long at = sys_call(SYS_mmap, NULL, 2 * size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0L);
+    long at = sys_call(SYS_mmap, NULL, slots_bytes(), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0L);
     if (sys_failed(at))
         return false;
-    if (!code_map((uint8_t *)at, size, 0)) {
-        sys_unmap((void *)at, 2 * size);
+    if (slots_make((void *)at))
+        return true;
+    sys_unmap((void *)at, slots_bytes());
+    return false;
+}
+
+size_t slots_bytes(void)
+{
+    return 2 * SLOTS_SIZE;
+}
+
+bool slots_make(void *reserved)
+{
+    if (!code_map(reserved, SLOTS_SIZE, 0))
         return false;
-    }
-    slots_code = (uint64_t)at;
-    slots_writable = (struct slots *)(at + (long)size);
+    slots_code = (uint64_t)reserved;
+    slots_writable = (struct slots *)((uint8_t *)reserved + SLOTS_SIZE);
     return true;
 }
 
-bool slots_hold(uint64_t pc)
+bool slots_fault(mcontext_t *registers)
 {
-    return slots_code && pc - slots_code < sizeof(slots_writable->code);
+    if (registers->pc - (uint64_t)access_begin < (uint64_t)access_end - (uint64_t)access_begin) {
+        registers->regs[0] = 1;
+        registers->pc = registers->regs[30];
+        return true;
+    }
+    if (!slots_code || registers->pc - slots_code >= sizeof(slots_writable->code))
+        return false;
+    registers->pc = (uint64_t)slot_faulted;
+    return true;
 }
 
 /* Where `word` can be run, or 0. */

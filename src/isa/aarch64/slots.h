@@ -13,9 +13,13 @@
  * answers OUTCOME_UNKNOWN. */
 bool slots_start(void);
 
+/* The same in memory of the caller's choice, slots_bytes() of address space. */
+size_t slots_bytes(void);
+bool slots_make(void *reserved);
+
 /* Runs `word` on `state`: OUTCOME_NEXT; OUTCOME_UNKNOWN when the table is full or the instruction is undefined here;
  * OUTCOME_FAULT when it accessed memory and faulted. `state` is changed with OUTCOME_NEXT only. */
 enum outcome slot_execute(uint32_t word, struct slot_state *state);
 
-/* Whether `pc` is in the slots. */
-bool slots_hold(uint64_t pc);
+/* A fault at an instruction in a slot, or of access.S: the registers go back into who asked for it; false: it was neither. */
+bool slots_fault(mcontext_t *registers);

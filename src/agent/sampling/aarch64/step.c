@@ -56,16 +56,8 @@ enum step_state step_begin(struct agent_thread *self, ucontext_t *context)
         return STEP_DONE;
     uint64_t limit = (uint64_t)STEPS_PER_ACCESS * (self->sampler.remaining + 1);
     while (self->sampler.steps < limit) {
-        uint64_t pc = *cpu.pc, word;
-        if (agent_owns_code(pc) || access_load4(pc, &word) != 0)
+        if (agent_owns_code(*cpu.pc) || cpu_step(&cpu) > OUTCOME_JUMPED)
             break;
-        enum outcome outcome = cpu_execute(&cpu, (uint32_t)word);
-        if (outcome > OUTCOME_JUMPED)
-            break;
-        if (outcome == OUTCOME_NEXT) {
-            *cpu.pc = pc + 4;
-            *cpu.pstate &= ~(uint64_t)PSTATE_BTYPE;
-        }
         self->sampler.steps++;
     }
     return STEP_DONE;
@@ -82,16 +74,7 @@ bool step_fault(struct agent_thread *self, ucontext_t *context, int signal)
 {
     (void)signal;
     mcontext_t *registers = &context->uc_mcontext;
-    if (registers->pc - (uint64_t)access_begin < (uint64_t)access_end - (uint64_t)access_begin) {
-        registers->regs[0] = 1;
-        registers->pc = registers->regs[30];
-        return true;
-    }
-    if (slots_hold(registers->pc)) {
-        registers->pc = (uint64_t)slot_faulted;
-        return true;
-    }
-    if (step_long_fault(context))
+    if (slots_fault(registers) || step_long_fault(context))
         return true;
     if (self->sampler.guard_sp) {
         registers->sp = self->sampler.guard_sp;
