@@ -294,13 +294,14 @@ def bundled():
         "nas_noise": "ends when it is killed",
         "libstatics_plugin.so": "no program", "libstatics_library.so": "no program", "libsections_library.so": "no program",
     }
+    shorter = {"fortran_arrays": ["3000"], "fortran_fields": ["400"], "sequences": ["--rounds=25"]}  # an eighth, as of others
     found = []
     for folder, folders, names in os.walk(os.path.join(nlens.BUILD, "examples")):
         folders[:] = sorted(f for f in folders if not f.endswith(".p"))
         for name in sorted(names):
             path = os.path.join(folder, name)
             if os.access(path, os.X_OK) and name not in skipped and ".so" not in name:
-                found.append((os.path.relpath(path, os.path.join(nlens.BUILD, "examples")), [path]))
+                found.append((os.path.relpath(path, os.path.join(nlens.BUILD, "examples")), [path, *shorter.get(name, ())]))
     return found
 
 
