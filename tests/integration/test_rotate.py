@@ -378,7 +378,7 @@ def record_twice(folder, longer=1):
     shutil.rmtree(parts, ignore_errors=True)
     os.mkdir(parts)
     for options in (["--rotate", "200ms", "-o", "parts/it.data"], ["-o", "plain.data"]):
-        ended = run([NUMALENS, "record", "-q", "-F", "1000", "--budget", "50", "--machine", "generic-2", *options, "--", nlens.example("demo"), "--steps=100"],
+        ended = run([NUMALENS, "record", "-q", "-F", "200", "--budget", "50", "--machine", "generic-2", *options, "--", nlens.example("demo"), "--steps=100"],
                     folder=folder, environment=nlens.work(longer))
         assert ended.status == 0, ended
     predicted = [run([NUMALENS, "predict", "--json", name], folder=folder) for name in ("parts", "plain.data")]
