@@ -110,7 +110,7 @@ def limited_memory():
     ends = []
     with Folder() as folder:
         for limit in range(40, 112, 8):
-            ended = record(folder, [nlens.example("many_small")], ["-F", "5000"],
+            ended = record(folder, [nlens.example("many_small")], ["-F", "5000"], longer=1 / 8,
                            prepare=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit << 20, limit << 20)))
             words = b"(ulimit -v)" if ended.status == 0 else b"ulimit -v, %d MiB) is too low" % limit
             assert ended.status in (0, 1) and words in ended.err, (limit, ended)
