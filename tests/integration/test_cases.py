@@ -182,6 +182,7 @@ def psearchy_diagnosis():
     assert case.after["remote_ratio"] < 0.02, case.after["remote_ratio"]
     case.expects("with this plan")
     assert "numactl" not in case.before["advised"], case.before["advised"]
+    assert "\nthread * @ distribute\n" in case.before["advised"], "a thread that moves leaves what is local to it\n" + case.before["advised"]
 
 
 @check("Apache, table 7: pools that one function makes, each used by the threads of one process")
