@@ -212,11 +212,42 @@ static void test_sequences(void **unused)
     assert_int_equal(cpu_execute(&cpu, 0xf9000001), OUTCOME_NEXT);
 }
 
+/* Another process's return address, signed with its keys and with none of ours: the signature goes away, and what is signed here stays. */
+static void test_signatures_of_others(void **unused)
+{
+    (void)unused;
+    enum { PACIASP = 0xd503233f, AUTIASP = 0xd50323bf, RETAB = 0xd65f0fff };
+    static ucontext_t context;
+    struct cpu cpu;
+    const uint64_t plain = 0x123456789abc, other = plain | 0x0055000000000000;
+    if (!(cpu_features & HWCAP_PACA))
+        skip_test("this processor signs no pointers");
+    assert_true(cpu_view(&cpu, step_note_access, &agent_self, &context));
+    *cpu.sp = (uint64_t)arena;
+    cpu.x[30] = other;
+    assert_true(cpu_execute(&cpu, AUTIASP) != OUTCOME_NEXT ||
+                cpu.x[30] != plain); /* one's own keys say that it is wrong */
+    cpu.foreign = true;
+    cpu.x[30] = other;
+    assert_int_equal(cpu_execute(&cpu, AUTIASP), OUTCOME_NEXT);
+    assert_int_equal(cpu.x[30], plain);
+    assert_int_equal(cpu_execute(&cpu, PACIASP), OUTCOME_NEXT);
+    assert_int_equal(cpu.x[30], plain);
+    cpu.x[30] = other;
+    assert_int_equal(cpu_execute(&cpu, RETAB), OUTCOME_JUMPED);
+    assert_int_equal(*cpu.pc, plain);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_integer), cmocka_unit_test(test_branches), cmocka_unit_test(test_memory),
-        cmocka_unit_test(test_vectors), cmocka_unit_test(test_scalable), cmocka_unit_test(test_sequences),
+        cmocka_unit_test(test_signatures_of_others),
+        cmocka_unit_test(test_integer),
+        cmocka_unit_test(test_branches),
+        cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_vectors),
+        cmocka_unit_test(test_scalable),
+        cmocka_unit_test(test_sequences),
     };
     return cmocka_run_group_tests(tests, set_up, NULL);
 }
