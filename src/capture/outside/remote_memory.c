@@ -7,7 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { BLOCK_PAGES = REMOTE_BLOCK / PAGE_UNIT, PRESENT = 63 };
+enum { BLOCK_UNITS = REMOTE_BLOCK / PAGE_UNIT, PRESENT = 63 };
+_Static_assert(REMOTE_BLOCK % PAGE_LARGEST == 0, "a block has whole pages");
 
 int remote_file(uint32_t pid, const char *name)
 {
@@ -39,14 +40,17 @@ void remote_close(struct remote_memory *memory)
 /* Runs of pages that are there, each with one read. */
 static void read_block(struct remote_memory *memory, uint64_t block)
 {
-    uint64_t entries[BLOCK_PAGES] = {0};
+    uint64_t entries[BLOCK_UNITS] = {0},
+             page = (uint64_t)sysconf(_SC_PAGESIZE); /* of the kernel, which may be larger */
+    unsigned units = (unsigned)(page / PAGE_UNIT);
     memory->block = block;
     memory->pages = 0;
-    if (pread(memory->pagemap, entries, sizeof entries, (off_t)(block / PAGE_UNIT * sizeof *entries)) <= 0)
+    if (pread(memory->pagemap, entries, BLOCK_UNITS / units * sizeof *entries,
+              (off_t)(block / page * sizeof *entries)) <= 0)
         return;
-    for (unsigned i = 0; i < BLOCK_PAGES;) {
+    for (unsigned i = 0; i < BLOCK_UNITS;) {
         unsigned end = i;
-        while (end < BLOCK_PAGES && entries[end] >> PRESENT &&
+        while (end < BLOCK_UNITS && entries[end / units] >> PRESENT &&
                block + (uint64_t)end * PAGE_UNIT - memory->low < memory->high - memory->low)
             end++;
         size_t bytes = (size_t)(end - i) * PAGE_UNIT;
