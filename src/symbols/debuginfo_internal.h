@@ -56,6 +56,11 @@ struct member {
     Dwarf_Die block, die;
 };
 
+struct unit_type {
+    Dwarf_Die die;
+    uint32_t next; /* + 1, of the same key; or 0 */
+};
+
 struct scope { /* from this entry (die_key) on, up to the next one's */
     uint64_t from;
     const char *text; /* interned: "ns::Class::" */
@@ -81,6 +86,10 @@ struct debuginfo {
     struct map64 scopes;         /* die_key() of entries without linkage name -> interned "namespace::class::" */
     struct map64 scopes_of_unit; /* die_key() of a unit -> which of: */
     array_of(struct unit_scopes) unit_scopes;
+    array_of(Dwarf_Die) type_units; /* the units of single types (-fdebug-types-section) */
+    bool unit_types_read;
+    array_of(struct unit_type) unit_types;
+    struct map64 unit_type_of; /* number of a name without scope and parameters -> unit_types, + 1 */
 };
 
 #define NO_OFFSET UINT64_MAX

@@ -52,7 +52,11 @@ const char *die_linkage_name(Dwarf_Die *die)
 bool die_type(Dwarf_Die *die, Dwarf_Die *type)
 {
     Dwarf_Attribute attribute;
-    return dwarf_attr_integrate(die, DW_AT_type, &attribute) && dwarf_formref_die(&attribute, type);
+    if (!dwarf_attr_integrate(die, DW_AT_type, &attribute) || !dwarf_formref_die(&attribute, type))
+        return false;
+    if (dwarf_attr(type, DW_AT_signature, &attribute)) /* a declaration of what has a unit of its own */
+        dwarf_formref_die(&attribute, type);
+    return true;
 }
 
 bool die_strip(Dwarf_Die *type, const char **name)

@@ -34,7 +34,7 @@ const char *die_linkage_name(Dwarf_Die *die);
 bool die_is_pointer(Dwarf_Die *die);
 bool die_is_record(Dwarf_Die *die); /* a struct, a class or a union */
 
-/* What DW_AT_type of the entry, or of what it refers to, leads to. */
+/* What DW_AT_type of the entry, or of what it refers to, leads to: in the type's own unit, where it has one. */
 bool die_type(Dwarf_Die *die, Dwarf_Die *type);
 
 /* Goes behind typedefs and qualifiers; `name`, unless NULL or set, becomes the first typedef's. False when nothing is there: void. */

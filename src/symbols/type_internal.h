@@ -22,6 +22,9 @@ const char *type_keyword(int tag);                     /* "struct", "class", "un
 /* As it is declared, with its scope, without allocators: "std::vector<Particle>"; interned. */
 const char *type_text_of(struct debuginfo *info, Dwarf_Die *type);
 
+/* "ns::Class::", or "". */
+const char *type_scope(struct debuginfo *info, const Dwarf_Die *type);
+
 /* What is inside the standard library's containers is not the program's: std::vector<Particle> is one field. */
 bool type_is_library(struct debuginfo *info, Dwarf_Die *type);
 

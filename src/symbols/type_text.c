@@ -45,7 +45,7 @@ static void walk_scopes(struct debuginfo *info, struct unit_scopes *scopes, Dwar
 }
 
 /* "std::" of std::vector: the namespaces and classes around it. Each unit is walked once: types are asked for by the thousand. */
-static const char *scope_text(struct debuginfo *info, const Dwarf_Die *type)
+const char *type_scope(struct debuginfo *info, const Dwarf_Die *type)
 {
     Dwarf_Attribute reference;
     Dwarf_Die die = *type, unit;
@@ -170,7 +170,7 @@ static void base_name(struct debuginfo *info, Dwarf_Die *type, bool scoped, stru
     int tag = dwarf_tag(type);
     const char *name = dwarf_diename(type), *keyword = tag == DW_TAG_enumeration_type ? "enum" : type_keyword(tag);
     if (name && scoped) {
-        snprintf(words->before, sizeof words->before, "%s%s", scope_text(info, type), name);
+        snprintf(words->before, sizeof words->before, "%s%s", type_scope(info, type), name);
         debuginfo_tidy_type(words->before);
         return;
     }

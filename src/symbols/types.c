@@ -168,9 +168,9 @@ static const struct symbol_type *find_type(struct debuginfo *info, Dwarf_Die *pa
         case DW_TAG_class_type:
         case DW_TAG_union_type:
         case DW_TAG_namespace:
-            if (own && (dwarf_tag(&die) == DW_TAG_namespace || strstr(name, own))) {
+            if (dwarf_tag(&die) == DW_TAG_namespace || (own && strstr(name, own))) { /* unnamed ones too */
                 char inner[400];
-                snprintf(inner, sizeof inner, "%s%s::", scope, own);
+                snprintf(inner, sizeof inner, "%s%s%s", scope, own ? own : "", own ? "::" : "");
                 made = find_type(info, &die, name, inner, depth + 1);
             }
             __attribute__((fallthrough));
@@ -183,6 +183,58 @@ static const struct symbol_type *find_type(struct debuginfo *info, Dwarf_Die *pa
             return made;
     } while (die_next(&die));
     return NULL;
+}
+
+/* --- types in units of their own --- */
+
+/* Of a name what it is looked up by: Grid of ns::Grid<double>. */
+static uint32_t key_of(struct debuginfo *info, const char *name)
+{
+    char text[TYPE_TEXT_MOST];
+    size_t end = strcspn(name, "<"), begin = end;
+    while (begin > 0 && name[begin - 1] != ':' && name[begin - 1] != ' ')
+        begin--;
+    snprintf(text, sizeof text, "%.*s", (int)(end - begin), name + begin);
+    return strtab_add(symbols_names(info->symbols), text);
+}
+
+static void read_unit_types(struct debuginfo *info, Dwarf_Die *parent, int depth)
+{
+    Dwarf_Die die;
+    if (depth > DEEPEST || !die_child(parent, &die))
+        return;
+    do {
+        const char *name = dwarf_diename(&die);
+        if (die_is_record(&die) && name && !dwarf_hasattr(&die, DW_AT_declaration)) {
+            uint64_t *first = map64_insert(&info->unit_type_of, key_of(info, name), NULL);
+            array_push(&info->unit_types, (struct unit_type){die, (uint32_t)*first});
+            *first = info->unit_types.count;
+        }
+        if (die_is_record(&die) || dwarf_tag(&die) == DW_TAG_namespace)
+            read_unit_types(info, &die, depth + 1);
+    } while (die_next(&die));
+}
+
+/* NULL, too, where several have the name: which of them a unit means is not known. */
+static const struct symbol_type *find_unit_type(struct debuginfo *info, const char *name)
+{
+    if (!info->unit_types_read)
+        array_each (&info->type_units, Dwarf_Die, unit)
+            read_unit_types(info, unit, 0);
+    info->unit_types_read = true;
+    const struct symbol_type *made = NULL;
+    const uint64_t *first = info->type_units.count ? map64_find(&info->unit_type_of, key_of(info, name)) : NULL;
+    for (uint64_t at = first ? *first : 0; at; at = info->unit_types.items[at - 1].next) {
+        Dwarf_Die die = info->unit_types.items[at - 1].die;
+        const char *own = dwarf_diename(&die);
+        if (!same_type(name, type_scope(info, &die), own) && !same_type(name, "", own))
+            continue;
+        const struct symbol_type *found = type_make(info, &die);
+        if (made && found != made)
+            return NULL;
+        made = found;
+    }
+    return made;
 }
 
 /* With link-time optimisation code is in one unit, and what it declares in others. Not where there are very many: reading all takes
@@ -198,11 +250,12 @@ const struct symbol_type *debuginfo_named_type(struct debuginfo *info, uint64_t 
     const struct owned_range *range = range_list_find(&info->unit_ranges, addr);
     if (!range)
         return NULL;
-    for (size_t i = 0; i <= type_units(info); i++) {
+    const struct symbol_type *made = NULL;
+    for (size_t i = 0; !made && i <= type_units(info); i++) {
         Dwarf_Die top = info->units.items[i ? i - 1 : range->owner].die;
-        const struct symbol_type *made = find_type(info, &top, name, "", 0);
-        if (made)
-            return made;
+        made = find_type(info, &top, name, "", 0);
+        if (!made && i == 0)
+            made = find_unit_type(info, name);
     }
-    return NULL;
+    return made;
 }

@@ -55,6 +55,8 @@ static void index_units(struct debuginfo *info)
     Dwarf_Die die, split;
     while (dwarf_get_units(info->dwarf, unit, &unit, &version, &type, &die, &split) == 0) {
         int tag = dwarf_tag(&die);
+        if (tag == DW_TAG_type_unit)
+            array_push(&info->type_units, die);
         if (tag != DW_TAG_compile_unit && tag != DW_TAG_skeleton_unit)
             continue;
         uint32_t number = (uint32_t)info->units.count;
@@ -106,6 +108,9 @@ void debuginfo_close(struct debuginfo *info)
     array_each (&info->unit_scopes, struct unit_scopes, scopes)
         array_free(&scopes->items);
     array_free(&info->unit_scopes);
+    array_free(&info->type_units);
+    array_free(&info->unit_types);
+    map64_free(&info->unit_type_of);
     dwarf_end(info->dwarf);
     free(info);
 }

@@ -115,7 +115,7 @@ int main()
 """
 CXX_FIELDS = {"Particle": {"kind", "mass"}, "Cell": {"count"}, "World": {"total"}}
 # What differs is the debug information: that of two compilers, and of code that is linked as a whole.
-WAYS = [("gcc", ["-O2"]), ("clang", ["-O3"]), ("gcc", ["-O2", "-flto"])]
+WAYS = [("gcc", ["-O2"]), ("clang", ["-O3"]), ("gcc", ["-O2", "-flto"]), ("gcc", ["-O2", "-fdebug-types-section"])]
 
 
 def build(folder, name, text, compiler, options):

@@ -44,6 +44,22 @@ static void fields_are_as_they_are_declared(void **state)
     }
 }
 
+static void types_are_found_by_their_names(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof programs / sizeof *programs; i++) {
+        struct symbols *symbols = symbols_new();
+        struct symbols_module *module = symbols_module(symbols, programs[i], NULL, 0);
+        const struct symbol_type *type =
+            symbols_named_type(module, fixture_address(programs[i], "probe_grape", NULL), "struct grape");
+        assert_non_null(type);
+        assert_int_equal(type->field_count, 8);
+        assert_string_equal(type->fields[1].name, "weights");
+        assert_null(symbols_named_type(module, fixture_address(programs[i], "probe_grape", NULL), "struct cherry"));
+        symbols_free(symbols);
+    }
+}
+
 #ifdef SCOPES_PLAIN
 static void types_have_the_scopes_around_them(void **state)
 {
@@ -63,6 +79,12 @@ static void types_have_the_scopes_around_them(void **state)
             snprintf(probe, sizeof probe, "probe_%s", types[k][0]);
             assert_true(symbols_variable(module, fixture_address(scoped[i], probe, NULL), 0, "held", &variable));
             assert_string_equal(variable.type, types[k][1]);
+            char name[64];
+            snprintf(name, sizeof name, "%.*s", (int)strcspn(types[k][1], " "), types[k][1]);
+            const struct symbol_type *type = symbols_named_type(module, fixture_address(scoped[i], probe, NULL), name);
+            assert_non_null(type);
+            assert_string_equal(type->name, types[k][0]);
+            assert_string_equal(type->fields[0].name, "x");
         }
         symbols_free(symbols);
     }
@@ -74,6 +96,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(units_of_equal_offsets_have_their_own_types),
         cmocka_unit_test(fields_are_as_they_are_declared),
+        cmocka_unit_test(types_are_found_by_their_names),
 #ifdef SCOPES_PLAIN
         cmocka_unit_test(types_have_the_scopes_around_them),
 #endif
