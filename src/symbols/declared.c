@@ -163,6 +163,19 @@ static bool find_global(Dwarf_Die *parent, const char *name, Dwarf_Die *found, i
     return false;
 }
 
+/* T of vector<T, A>. */
+static bool first_parameter(Dwarf_Die *of, Dwarf_Die *type)
+{
+    Dwarf_Die die;
+    if (!die_child(of, &die))
+        return false;
+    do
+        if (dwarf_tag(&die) == DW_TAG_template_type_parameter)
+            return die_type(&die, type);
+    while (die_next(&die));
+    return false;
+}
+
 /* One step in: `[i]`, `*`; of a container or smart pointer what it is of. */
 static bool look_into(Dwarf_Die *type)
 {
@@ -171,13 +184,7 @@ static bool look_into(Dwarf_Die *type)
         *type = die;
         return true;
     }
-    if (!die_strip(type, NULL) || !die_child(type, &die))
-        return false;
-    do
-        if (dwarf_tag(&die) == DW_TAG_template_type_parameter)
-            return die_type(&die, type);
-    while (die_next(&die));
-    return false;
+    return die_strip(type, NULL) && first_parameter(type, type);
 }
 
 /* --- expressions --- */
@@ -290,6 +297,13 @@ bool debuginfo_declared_as(struct debuginfo *info, uint64_t addr, size_t level, 
     return *variable->name;
 }
 
+/* char and bytes are buffers of anything */
+static const struct symbol_type *items_unless_bytes(struct debuginfo *info, const Dwarf_Die *type)
+{
+    const struct symbol_type *made = type_of_items(info, type);
+    return made && made->size == 1 && made->field_count == 0 ? NULL : made;
+}
+
 const struct symbol_type *debuginfo_expression_type(struct debuginfo *info, uint64_t addr, size_t level,
                                                     const char *expression)
 {
@@ -310,6 +324,14 @@ const struct symbol_type *debuginfo_expression_type(struct debuginfo *info, uint
     is_known = is_known && follow(info, expression, &found, &type);
     for (; is_known && stars > 0; stars--)
         is_known = look_into(&type);
-    const struct symbol_type *made = is_known ? type_of_items(info, &type) : NULL;
-    return made && made->size == 1 && made->field_count == 0 ? NULL : made; /* char and bytes are buffers of anything */
+    return is_known ? items_unless_bytes(info, &type) : NULL;
+}
+
+const struct symbol_type *debuginfo_parameter_type(struct debuginfo *info, uint64_t addr, size_t level)
+{
+    struct frame frame;
+    Dwarf_Die type;
+    return frame_find(info, addr, level, &frame) && first_parameter(&frame.origin, &type)
+               ? items_unless_bytes(info, &type)
+               : NULL;
 }

@@ -532,3 +532,9 @@ const struct symbol_type *symbols_named_type(struct symbols_module *module, uint
     struct debuginfo *info = debuginfo_of(module);
     return info ? debuginfo_named_type(info, addr, name) : NULL;
 }
+
+const struct symbol_type *symbols_parameter_type(struct symbols_module *module, uint64_t addr, size_t level)
+{
+    struct debuginfo *info = debuginfo_of(module);
+    return info ? debuginfo_parameter_type(info, addr, level) : NULL;
+}

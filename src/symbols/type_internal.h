@@ -43,3 +43,4 @@ const struct symbol_type *debuginfo_variable_type(struct debuginfo *info, const 
 const struct symbol_type *debuginfo_expression_type(struct debuginfo *info, uint64_t addr, size_t level,
                                                     const char *expression);
 const struct symbol_type *debuginfo_named_type(struct debuginfo *info, uint64_t addr, const char *name);
+const struct symbol_type *debuginfo_parameter_type(struct debuginfo *info, uint64_t addr, size_t level);

@@ -4,6 +4,7 @@
 #include "base/array.h"
 #include "base/bisect.h"
 #include "base/mem.h"
+#include "base/order.h"
 #include "base/strtab.h"
 #include "symbols/debuginfo_internal.h"
 #include "symbols/symbols_internal.h"
@@ -25,39 +26,62 @@ static uint64_t size_of(Dwarf_Die *type)
     return dwarf_aggregate_size(type, &size) == 0 ? size : 0;
 }
 
-static void add_fields(struct debuginfo *info, Dwarf_Die *record, uint64_t base, uint32_t depth, field_list *fields)
+struct member_at {
+    Dwarf_Die die, type;
+    uint64_t offset;
+};
+
+typedef array_of(struct member_at) member_list;
+
+/* rustc places fields as it likes, and lists them as they are declared. Bit fields of one byte keep their order. */
+ORDER_BY(by_offset, struct member_at, ORDER(a->offset, b->offset) ?: ORDER(a->die.addr, b->die.addr))
+
+static void find_members(Dwarf_Die *record, member_list *members)
 {
     Dwarf_Die die;
-    struct strtab *names = symbols_names(info->symbols);
-    if (depth > DEEPEST || !die_child(record, &die))
+    if (!die_child(record, &die))
         return;
     do {
-        Dwarf_Attribute attribute;
-        Dwarf_Die type, own;
+        struct member_at member = {.die = die};
         int tag = dwarf_tag(&die);
         bool is_static = dwarf_hasattr(&die, DW_AT_external) || dwarf_hasattr(&die, DW_AT_declaration);
-        if ((tag != DW_TAG_member && tag != DW_TAG_inheritance) || is_static || fields->count >= MOST_FIELDS ||
-            !dwarf_attr_integrate(&die, DW_AT_type, &attribute) || !dwarf_formref_die(&attribute, &type))
+        if ((tag != DW_TAG_member && tag != DW_TAG_inheritance) || is_static || members->count >= MOST_FIELDS ||
+            !die_type(&die, &member.type))
             continue;
-        uint64_t offset = die_number(&die, DW_AT_data_member_location, 0);
+        member.offset = die_number(&die, DW_AT_data_member_location, 0);
         if (dwarf_hasattr(&die, DW_AT_data_bit_offset))
-            offset = die_number(&die, DW_AT_data_bit_offset, 0) / 8;
-        own = type;
+            member.offset = die_number(&die, DW_AT_data_bit_offset, 0) / 8;
+        array_push(members, member);
+    } while (die_next(&die));
+    array_sort(members, by_offset);
+}
+
+static void add_fields(struct debuginfo *info, Dwarf_Die *record, uint64_t base, uint32_t depth, field_list *fields)
+{
+    struct strtab *names = symbols_names(info->symbols);
+    member_list members = {0};
+    if (depth <= DEEPEST)
+        find_members(record, &members);
+    array_each (&members, struct member_at, member) {
+        if (fields->count >= MOST_FIELDS)
+            break;
+        Dwarf_Die own = member->type;
         struct type_words words;
-        type_words_make(info, &type, false, &words);
+        type_words_make(info, &member->type, false, &words);
         die_strip(&own, NULL);
-        const char *name = dwarf_diename(&die);
+        const char *name = dwarf_diename(&member->die);
         size_t at = fields->count;
         array_push(fields, (struct symbol_field){.name = strtab_intern(names, name ? name : ""),
                                                  .before = strtab_intern(names, words.before),
                                                  .after = strtab_intern(names, words.after),
-                                                 .offset = base + offset,
-                                                 .size = size_of(&type),
+                                                 .offset = base + member->offset,
+                                                 .size = size_of(&member->type),
                                                  .depth = depth});
         if (die_is_record(&own) && dwarf_tag(&own) != DW_TAG_union_type && !type_is_library(info, &own))
-            add_fields(info, &own, base + offset, depth + 1, fields);
+            add_fields(info, &own, base + member->offset, depth + 1, fields);
         fields->items[at].inside = (uint32_t)(fields->count - at - 1);
-    } while (die_next(&die));
+    }
+    array_free(&members);
 }
 
 /* Where a type without a name of its own was declared is all that distinguishes it. */

@@ -31,5 +31,9 @@ const struct symbol_type *symbols_variable_type(struct symbols_module *module, c
 const struct symbol_type *symbols_expression_type(struct symbols_module *module, uint64_t addr, size_t level,
                                                   const char *expression);
 
+/* The first type that a template or generic function is instantiated with, `level` calls out of what is inlined at `addr`: T of
+ * RawVec<T>::with_capacity_in. NULL when there is none, or it does not say: bytes. */
+const struct symbol_type *symbols_parameter_type(struct symbols_module *module, uint64_t addr, size_t level);
+
 /* The type that the unit at `addr` knows under this name: "struct point", "ns::Particle", "double"; NULL when there is none. */
 const struct symbol_type *symbols_named_type(struct symbols_module *module, uint64_t addr, const char *name);

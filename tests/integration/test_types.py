@@ -114,8 +114,47 @@ int main()
 }
 """
 CXX_FIELDS = {"Particle": {"kind", "mass"}, "Cell": {"count"}, "World": {"total"}}
+RUST = r"""
+use std::ptr::{read_volatile, write_volatile};
+#[derive(Clone, Copy)]
+struct Vec3 { x: f64, y: f64, z: f64 }
+#[derive(Clone, Copy)]
+struct Particle { at: Vec3, mass: f64, kind: i32 }
+enum Shape { Empty, Circle { radius: f64 }, Box(f64, f64, u32) }
+struct Cell { flag: u8, count: u64, first: u32 } // in memory: count, first, flag
+struct World { particles: Vec<Particle>, cells: Box<[Cell]>, shapes: Vec<Shape>, one: Box<Vec3> }
+impl World {
+    fn new(n: usize) -> World {
+        World {
+            particles: vec![Particle { at: Vec3 { x: 0.0, y: 0.0, z: 0.0 }, mass: 1.0, kind: 3 }; n],
+            cells: (0..n).map(|i| Cell { flag: 1, count: i as u64, first: 2 }).collect::<Vec<_>>().into_boxed_slice(),
+            shapes: (0..n).map(|i| if i > 0 { Shape::Circle { radius: i as f64 } } else { Shape::Box(1.0, 2.0, 3) }).collect(),
+            one: Box::new(Vec3 { x: 1.0, y: 2.0, z: n as f64 }),
+        }
+    }
+}
+fn main() {
+    let (n, longer) = (1 << 14, std::env::var("EXAMPLE_LONGER").map_or(1.0, |text| text.parse::<f64>().unwrap()));
+    let mut world = World::new(n);
+    let mut sum = if n == 1 { if let Shape::Empty = Shape::Empty { 1.0 } else { 0.0 } } else { 0.0 };
+    for _ in 0..(1500.0 * longer) as usize {
+        for i in 0..n {
+            unsafe {
+                sum += read_volatile(&world.particles[i].mass);
+                sum += read_volatile(&world.cells[i].count) as f64 + read_volatile(&world.cells[i].first) as f64;
+                sum += read_volatile(&world.one.y);
+                write_volatile(&mut world.particles[i].kind, 2);
+                if let Shape::Circle { ref radius } = world.shapes[i] { sum += read_volatile(radius); }
+            }
+        }
+    }
+    std::process::exit((sum == 1.0) as i32);
+}
+"""
+RUST_FIELDS = {"Particle": {"mass", "kind"}, "Cell": {"count", "first"}, "Vec3": {"y"}}
 # What differs is the debug information: that of two compilers, and of code that is linked as a whole.
-WAYS = [("gcc", ["-O2"]), ("clang", ["-O3"]), ("gcc", ["-O2", "-flto"]), ("gcc", ["-O2", "-fdebug-types-section"])]
+WAYS = [("gcc", ["-O2", "-pthread"]), ("clang", ["-O3", "-pthread"]), ("gcc", ["-O2", "-pthread", "-flto"]),
+        ("gcc", ["-O2", "-pthread", "-fdebug-types-section"])]
 
 
 def build(folder, name, text, compiler, options):
@@ -124,17 +163,17 @@ def build(folder, name, text, compiler, options):
         file.write(text)
     if name.endswith(".cpp"):
         compiler = {"gcc": "g++", "clang": "clang++"}[compiler]
-    ended = nlens.run([compiler, "-g", *options, "-pthread", "-o", program, source])
+    ended = nlens.run([compiler, "-g", *options, "-o", program, source])
     return program if ended.status == 0 else None
 
 
-def judge(name, text, expected, *texts):
+def judge(name, text, expected, *texts, ways=WAYS):
     right = wrong = 0
-    for compiler, options in WAYS:
+    for compiler, options in ways:
         with nlens.Folder() as folder:
             program = build(folder, name, text, compiler, options) if shutil.which(compiler) else None
             if not program:
-                assert (compiler, options) != ("gcc", ["-O2"])
+                assert (compiler, options) != ways[0]
                 note("%s %s does not build here" % (compiler, " ".join(options)))
                 continue
             trace = nlens.record(folder, [program, *SHORT], OFTEN, bursts=BURSTS).trace
@@ -162,10 +201,19 @@ def cxx_types():
     judge("types.cpp", CXX, CXX_FIELDS, ("World", "  std::vector<sim::Particle> particles;\n"))
 
 
+# Only `make soak` installs it: it is checked where it is there.
+def rust_types():
+    judge("types.rs", RUST, RUST_FIELDS, ("Shape", "Shape: 24 B"), ways=[("rustc", ["-O"])])
+
+
+if shutil.which("rustc"):
+    check("Rust: vectors, boxed slices and boxes by what they are of, in the fields' order in memory; an enum by its size")(rust_types)
+
+
 @check("fields that threads share falsely and cold ones are named, and the struct is printed as it should be")
 def advice():
     with nlens.Folder() as folder:
-        program = build(folder, "types.c", C, "gcc", ["-O2"])
+        program = build(folder, "types.c", C, *WAYS[0])
         trace = nlens.record(folder, [program, *LONG], ["-q", "-F", "1000", "--burst", "8", "--budget", "100", "--topology", "numa:2 core:1"],
                              bursts=1200).trace
         counters = nlens.report(trace, "type", "counters")["types"][0]

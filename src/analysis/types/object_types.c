@@ -52,11 +52,20 @@ static bool between(const char *open, char name[NAME_MOST])
     return false;
 }
 
+/* alloc::raw_vec::RawVec<T,A>::with_capacity_in of each vector and boxed slice, alloc::boxed::Box<T>::new: the name has no more than T. */
+static bool by_rust(const char *function)
+{
+    const char *box = strstr(function, "alloc::boxed::Box<");
+    return strstr(function, "alloc::raw_vec::RawVec<") || (box && strstr(box, ">::new"));
+}
+
 /* std::__new_allocator<Particle>::allocate,
  * std::allocator_traits<std::allocator<Particle> >::allocate */
 static const struct symbol_type *by_allocator(const struct flow_frame *frame)
 {
     char name[NAME_MOST];
+    if (frame->symbols && by_rust(frame->symbol.function))
+        return symbols_parameter_type(frame->symbols, frame->addr, frame->level);
     const char *at = strstr(frame->symbol.function, "allocator<");
     return at && frame->symbols && between(at + strlen("allocator<"), name)
                ? symbols_named_type(frame->symbols, frame->addr, name)

@@ -2,7 +2,8 @@
  * items, and the field at an offset.
  *
  * A static variable's type is declared. Of what is allocated it is, in this
- * order: what the C++ allocator in the chain is of (std::allocator<Particle>),
+ * order: what the C++ allocator or Rust's vector or box in the chain is of
+ * (std::allocator<Particle>, RawVec<Particle>),
  * what the variable or member points to that gets the memory, what the line
  * creates (new Particle[n]), casts to or takes the size of. A type that is
  * larger than the object, or that it holds no whole number of, is not its type.
