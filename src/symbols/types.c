@@ -152,8 +152,7 @@ const struct symbol_type *debuginfo_variable_type(struct debuginfo *info, const 
     array_each (&info->variables, struct variable, variable) {
         Dwarf_Die die = variable->die, type;
         const char *own;
-        if ((own = dwarf_diename(&die)) && strcmp(own, bare) == 0 &&
-            (line == 0 || die_number(&die, DW_AT_decl_line, 0) == line))
+        if ((own = dwarf_diename(&die)) && strcmp(own, bare) == 0 && die_number(&die, DW_AT_decl_line, 0) == line)
             return die_type(&die, &type) ? type_of_items(info, &type) : NULL;
     }
     return NULL;

@@ -23,7 +23,7 @@ struct symbol_type {
     const struct symbol_field *fields; /* in order of offsets, a struct before its own */
 };
 
-/* The type of the items of a static variable, by its name and the line it is declared on (0: any); NULL when not known. */
+/* The type of the items of a static variable, by its name and the line it is declared on (0: on none, as Go's); NULL when not known. */
 const struct symbol_type *symbols_variable_type(struct symbols_module *module, const char *name, uint32_t line);
 
 /* What an expression of the source (`s->cells`, `grid.rows[i]`, `m_x`) points to or holds, as symbols_variable

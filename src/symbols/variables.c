@@ -10,14 +10,27 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Go puts an address into a form that libdw reads no location of. */
+static bool block_address(Dwarf_Attribute *location, uint64_t *addr)
+{
+    Dwarf_Block block;
+    if (dwarf_formblock(location, &block) != 0 || block.length != 1 + sizeof *addr || block.data[0] != DW_OP_addr)
+        return false;
+    memcpy(addr, block.data + 1, sizeof *addr);
+    return *addr != 0 && *addr != MAP64_EMPTY;
+}
+
 /* The fixed address of a variable; false for registers, stacks, thread-locals and location lists. */
 static bool fixed_address(Dwarf_Die *die, uint64_t *addr)
 {
     Dwarf_Attribute location, indexed;
     Dwarf_Op *ops;
     size_t count;
-    if (!dwarf_attr(die, DW_AT_location, &location) || dwarf_getlocation(&location, &ops, &count) != 0 || count == 0 ||
-        count > 2)
+    if (!dwarf_attr(die, DW_AT_location, &location))
+        return false;
+    if (dwarf_getlocation(&location, &ops, &count) != 0)
+        return block_address(&location, addr);
+    if (count == 0 || count > 2)
         return false;
     if (ops[0].atom == DW_OP_addr)
         *addr = ops[0].number;

@@ -89,8 +89,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     ask(module, high - 1, &length);
     for (unsigned i = 0; i < PLACES; i += 2)
         ask_types(module, low + (high - low < 0x1000 ? high - low : 0x1000) / PLACES * i, &length);
-    read_type(symbols_variable_type(module, "all", 0), &length);
-    read_type(symbols_variable_type(module, "made", 0), &length);
+    read_type(symbols_variable_type(module, "all", 6), &length);
+    read_type(symbols_variable_type(module, "made", 8), &length);
     if (length == SIZE_MAX)
         abort();
     symbols_free(symbols);

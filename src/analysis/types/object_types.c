@@ -195,7 +195,7 @@ static const struct symbol_type *static_type(struct object_types *types, uint32_
 {
     struct flow_object object = flow_object_copy(types->flow, index);
     struct symbols_module *module = *object.path ? flow_module_symbols(types->flow, object.path) : NULL;
-    return module && object.line ? symbols_variable_type(module, object.name, object.line) : NULL;
+    return module ? symbols_variable_type(module, object.name, object.line) : NULL;
 }
 
 const struct symbol_type *object_type(struct object_types *types, uint32_t object, uint64_t *base)
