@@ -23,7 +23,7 @@ RUNS = [
     ("fight", "fight", ["200000"], [], 0),
     ("shared", "shared", ["2500", "32"], ["--policy=interleave-shared"], WAIT),
     ("neighbours", "far", ["300", "1024"], ["--policy=neighbours:64"], WAIT),
-    ("regions", "far", ["40", "16384"], ["--policy=regions"], WAIT),
+    ("regions", "far", ["10", "16384"], ["--policy=regions"], WAIT),
     ("scattered", "scattered", ["4", "16384"], ["--policy=regions"], WAIT),
     ("halves", "halves", ["4", "16384"], ["--policy=regions"], WAIT),
     ("mix", "mix", ["4", "16384"], ["--policy=regions"], STAY),
