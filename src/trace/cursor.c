@@ -16,8 +16,6 @@ bool run_cursor_event(struct run_cursor *cursor, struct event *event)
 bool run_cursor_step(struct run_cursor *cursor)
 {
     uint64_t difference;
-    if (cursor->kind == TRACE_HEAP)
-        return heap_cursor_step(cursor);
     if (!get(cursor, 0, &difference) || difference > UINT64_MAX - cursor->time)
         return false;
     cursor->time += difference;

@@ -12,14 +12,6 @@ static ALWAYS_INLINE bool field_has_parts(const struct event_field *fields, unsi
     return i + 1 < count && fields[i + 1].code == CODE_PART;
 }
 
-static ALWAYS_INLINE uint64_t *field_guess(struct run_state *state, const struct event *event,
-                                           const struct event_field *field)
-{
-    uint32_t stack = *(const uint32_t *)(const void *)((const char *)event + field->other);
-    struct run_guess *guess = run_guess_for(state, stack);
-    return field->code == CODE_GUESSED ? &guess->other : &guess->addr;
-}
-
 static ALWAYS_INLINE uint64_t field_other(const struct event *event, const struct event_field *field)
 {
     uint64_t other;
@@ -81,7 +73,6 @@ static ALWAYS_INLINE void put_elements(struct trace_run *run, const struct event
 static ALWAYS_INLINE void put_coded(struct trace_run *run, const struct event *event, const struct event_field *field,
                                     uint64_t value)
 {
-    uint64_t *guess;
     switch (field->code) {
     case CODE_DIFFERENCE:
     case CODE_ADDRESS:
@@ -92,15 +83,6 @@ static ALWAYS_INLINE void put_coded(struct trace_run *run, const struct event *e
         break;
     case CODE_RELATIVE:
         put(run, field->column, zigzag(value - field_other(event, field)));
-        break;
-    case CODE_GUESSED:
-    case CODE_GUESSED_ADDRESS:
-        guess = field_guess(&run->state, event, field);
-        value = rotate_right(value, field->rotate);
-        put(run, field->column, zigzag(value - *guess));
-        *guess = value;
-        if (field->code == CODE_GUESSED_ADDRESS)
-            run->state.last[0] = value;
         break;
     default:
         put(run, field->column, value);
@@ -205,7 +187,7 @@ static ALWAYS_INLINE bool get_elements(struct run_cursor *cursor, struct event *
 static ALWAYS_INLINE bool get_coded(struct run_cursor *cursor, const struct event *event,
                                     const struct event_field *field, uint64_t *value)
 {
-    uint64_t *guess, code;
+    uint64_t code;
     switch (field->code) {
     case CODE_DIFFERENCE:
     case CODE_ADDRESS:
@@ -219,16 +201,6 @@ static ALWAYS_INLINE bool get_coded(struct run_cursor *cursor, const struct even
         if (!get(cursor, field->column, &code))
             return false;
         *value = field_other(event, field) + unzigzag(code);
-        return true;
-    case CODE_GUESSED:
-    case CODE_GUESSED_ADDRESS:
-        if (!get(cursor, field->column, &code))
-            return false;
-        guess = field_guess(&cursor->state, event, field);
-        *guess += unzigzag(code);
-        if (field->code == CODE_GUESSED_ADDRESS)
-            cursor->state.last[0] = *guess;
-        *value = rotate_left(*guess, field->rotate);
         return true;
     default:
         return get(cursor, field->column, value);

@@ -25,9 +25,6 @@
 #define TEXT(at, member)         CODE(CODE_TEXT, at, member)
 /* Of an address the lowest `zeroes` bits mostly are 0. */
 #define ADDRESS(at, member, zeroes) CODE(CODE_ADDRESS, at, member, VALUE(member), .rotate = (zeroes))
-#define GUESSED(at, member, stack)  CODE(CODE_GUESSED, at, member, VALUE(member), .other = AT(stack))
-#define GUESSED_ADDRESS(at, member, stack, zeroes)                                                                     \
-    CODE(CODE_GUESSED_ADDRESS, at, member, VALUE(member), .other = AT(stack), .rotate = (zeroes))
 /* Elements, and the member that has their count. */
 #define BYTES(at, member, count)  CODE(CODE_BYTES, at, member, .other = AT(count), .most = sizeof MEMBER(member))
 #define FRAMES(at, member, count) CODE(CODE_FRAMES, at, member, .other = AT(count), .most = TRACE_MAX_FRAMES)
@@ -58,8 +55,11 @@ CODED(map_fields, ADDRESS(1, map.addr, 0), NUMBER(2, map.size), NUMBER(3, map.of
       NUMBER(5, map.prot), PART(map.map_kind), NUMBER(5, map.flags), TEXT(6, map.path))
 CODED(stack_fields, DIFFERENCE(1, stack.id), NUMBER(2, stack.cut), FRAMES(3, stack.frames, stack.depth))
 CODED(pool_fields, ADDRESS(1, pool.handle, 4), NUMBER(2, pool.parent), REPEATED(3, pool.change), PART(pool.fn))
-CODED(pool_alloc_fields, DIFFERENCE(1, alloc.stack), GUESSED(2, alloc.size, alloc.stack),
-      GUESSED_ADDRESS(3, alloc.addr, alloc.stack, 4), REPEATED(4, alloc.fn), PART(alloc.cpu), ADDRESS(5, alloc.pool, 0))
+CODED(alloc_fields, NUMBER(1, alloc.stack), NUMBER(2, alloc.size), ADDRESS(3, alloc.addr, 4), REPEATED(4, alloc.fn),
+      PART(alloc.cpu))
+CODED(free_fields, ADDRESS(1, free.addr, 4), REPEATED(2, free.fn), PART(free.cpu))
+CODED(pool_alloc_fields, NUMBER(1, alloc.stack), NUMBER(2, alloc.size), ADDRESS(3, alloc.addr, 4), REPEATED(4, alloc.fn),
+      PART(alloc.cpu), ADDRESS(5, alloc.pool, 0))
 CODED(touch_fields, ADDRESS(1, touch.addr, 0), ADDRESS(2, touch.ip, 0), REPEATED(3, touch.write), PART(touch.cpu))
 CODED(home_fields, ADDRESS(1, home.page, 12), REPEATED(2, home.size), REPEATED(3, home.node))
 CODED(frame_fields, ADDRESS(1, frame.page, 12), ADDRESS(2, frame.physical, 12))
@@ -81,9 +81,6 @@ CODED(code_fields, ADDRESS(1, code.addr, 0), NUMBER(2, code.size), DIFFERENCE(3,
 FIELDS(sample_fields, DIFFERENCE(1, sample.stack), ADDRESS(2, sample.addr, 0), NUMBER(3, sample.latency),
        REPEATED(4, sample.source), PART(sample.cpu), NUMBER(5, sample.flags), PART(sample.size), PART(sample.level),
        PART_BITS(sample.period, 31), ADDRESS(6, sample.physical, 0));
-FIELDS(alloc_fields, ADDRESS(0, alloc.addr, 4), NUMBER(0, alloc.size), NUMBER(0, alloc.stack), NUMBER(0, alloc.cpu),
-       NUMBER(0, alloc.fn));
-FIELDS(free_fields, ADDRESS(0, free.addr, 4), NUMBER(0, free.cpu), NUMBER(0, free.fn));
 
 static bool decode_sample(struct run_cursor *cursor, struct event *event)
 {
@@ -101,8 +98,8 @@ const struct event_row event_rows[EVENT_KINDS] = {
     [EVENT_MAP] = {"map", CARRY_LIVE, 7, BY_FIELDS(map_fields)},
     [EVENT_UNMAP] = {"unmap", CARRY_LIVE, 7, BY_FIELDS(map_fields)},
     [EVENT_STACK] = {"stack", CARRY_ALL, 5, BY_FIELDS(stack_fields)},
-    [EVENT_ALLOC] = {"alloc", CARRY_LIVE, HEAP_COLUMNS, HAS(alloc_fields), .decode = heap_cursor_event},
-    [EVENT_FREE] = {"free", CARRY_LIVE, 0, HAS(free_fields)}, /* in the blocks of EVENT_ALLOC */
+    [EVENT_FREE] = {"free", CARRY_LIVE, 3, BY_FIELDS(free_fields)},
+    [EVENT_ALLOC] = {"alloc", CARRY_LIVE, 5, BY_FIELDS(alloc_fields)},
     [EVENT_SAMPLE] = {"sample", CARRY_NONE, 7, HAS(sample_fields), .decode = decode_sample},
     [EVENT_TOUCH] = {"touch", CARRY_LIVE, 4, BY_FIELDS(touch_fields)},
     [EVENT_HOME] = {"home", CARRY_LIVE, 4, BY_FIELDS(home_fields)},

@@ -20,8 +20,6 @@ enum event_code {
     CODE_ADDRESS,         /* likewise; an address, rotated right by the bits that are 0 in most */
     CODE_REPEATED,        /* varint value and varint times, for so many events */
     CODE_RELATIVE,        /* zigzag varint of the difference to the field `other` of the same event */
-    CODE_GUESSED,         /* likewise, to the last value with the call chain that the field `other` names */
-    CODE_GUESSED_ADDRESS, /* likewise, rotated; of a chain's first, to the run's last address */
     CODE_TEXT,            /* with its NUL */
     CODE_BYTES,           /* varint count, the bytes; the count is in the field `other` */
     CODE_FRAMES, /* varint count, varint how many of the outermost are the last event's; the rest in the next column */
@@ -48,7 +46,7 @@ enum event_carry {
 struct event_row {
     const char *name;
     enum event_carry carry;
-    uint8_t columns; /* of its blocks, with the time; 0: it has no blocks of its own */
+    uint8_t columns; /* of its blocks, with the time */
     uint8_t field_count;
     uint16_t ring_bytes; /* of its struct, when the agent may write it as WIRE_EVENT; else 0 */
     const struct event_field *fields;

@@ -29,7 +29,7 @@ static void print_field(FILE *out, const struct event *event, const struct event
         free(safe);
     } else if (field->code > CODE_TEXT) {
         print_elements(out, event, field);
-    } else if (field->code == CODE_ADDRESS || field->code == CODE_GUESSED_ADDRESS || field->code == CODE_RELATIVE) {
+    } else if (field->code == CODE_ADDRESS || field->code == CODE_RELATIVE) {
         fprintf(out, "0x%" PRIx64, event_field_get(event, field));
     } else if (field->is_signed) {
         fprintf(out, "%" PRId64, (int64_t)event_field_get(event, field));

@@ -15,8 +15,7 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "headers are written a
 #define TRACE_BLOCK_MAGIC 0x4b424c4eu /* "NLBK" */
 
 enum {
-    TRACE_VERSION = 3,
-    TRACE_HEAP = EVENT_ALLOC,    /* the kind of blocks with allocations and releases; there are none of EVENT_FREE */
+    TRACE_VERSION = 4,
     TRACE_BLOCK_SESSION = 0x100, /* below: enum event_kind */
     TRACE_BLOCK_ENDING = 0x101,
     TRACE_BLOCK_CARRIED = 0x102, /* the blocks before it repeat what earlier files of the run have */
@@ -50,9 +49,3 @@ struct trace_block_header {
 
 _Static_assert(sizeof(struct trace_file_header) == 16, "file header");
 _Static_assert(sizeof(struct trace_block_header) == 64, "block header");
-
-/* The kind of the block that events of a kind are in. */
-static inline uint8_t trace_block_kind(uint8_t kind)
-{
-    return kind == EVENT_FREE ? TRACE_HEAP : kind;
-}

@@ -4,7 +4,6 @@
 #include "base/mem.h"
 #include "base/order.h"
 #include "trace/event_rows.h"
-#include "trace/heap_model.h"
 #include "trace/index.h"
 #include "trace/pack.h"
 #include "trace/sample_cache.h"
@@ -13,8 +12,6 @@
 #include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
-
-static const uint64_t HEAP_KINDS = UINT64_C(1) << EVENT_ALLOC | UINT64_C(1) << EVENT_FREE;
 
 /* What blocks take that are open at the same time, since their times overlap. A recorder's take a few MiB for each kind of event;
  * a file that was made to harm could have any number of them, each unpacked to thousands of times its size. */
@@ -153,9 +150,6 @@ void trace_reader_close(struct trace_reader *reader)
     trace_reader_rewind(reader);
     array_each (&reader->spare, struct open_run *, source) {
         free((*source)->cursor.words);
-        if ((*source)->cursor.heap)
-            free((*source)->cursor.heap->slots);
-        free((*source)->cursor.heap);
         free(*source);
     }
     array_free(&reader->spare);
@@ -228,25 +222,16 @@ static struct open_run *source_new(struct trace_reader *reader, uint8_t kind)
         source = mem_zalloc(sizeof *source);
     if (!source->cursor.words && event_keeps_words(kind))
         source->cursor.words = mem_alloc(TRACE_MAX_FRAMES * sizeof *source->cursor.words);
-    if (kind == TRACE_HEAP) {
-        if (!source->cursor.heap)
-            source->cursor.heap = heap_model_new();
-        heap_model_begin(source->cursor.heap);
-    }
     return source;
 }
 
 /* What a block takes once it is open. */
 static size_t held_by(const struct trace_block_header *header)
 {
-    size_t run = sizeof(struct block_run) + sizeof(struct open_run), events = 0;
+    size_t run = sizeof(struct block_run) + sizeof(struct open_run);
     if (event_keeps_words((uint8_t)header->kind))
         run += TRACE_MAX_FRAMES * sizeof(uint64_t);
-    if (header->kind == TRACE_HEAP) {
-        run += sizeof(struct heap_model);
-        events = 2 * sizeof(struct heap_slot) * header->count;
-    }
-    return sizeof(struct open_block) + header->raw_bytes + header->runs * run + events;
+    return sizeof(struct open_block) + header->raw_bytes + header->runs * run;
 }
 
 /* Unpacks a block and puts each of its runs into the heap. */
@@ -306,8 +291,7 @@ static int open_due_blocks(struct trace_reader *reader, struct error *err)
             break;
         reader->next_block++;
         reader->due = UINT64_MAX;
-        uint64_t holds = block->header.kind == TRACE_HEAP ? HEAP_KINDS : UINT64_C(1) << block->header.kind;
-        if (!(reader->kinds & holds))
+        if (!(reader->kinds & UINT64_C(1) << block->header.kind))
             continue;
         int code = open_block(reader, block, err);
         if (code < 0) {
@@ -347,17 +331,16 @@ static int next_event(struct trace_reader *reader, struct event *event, struct e
     }
     struct open_run *source = top->source;
     struct run_cursor *cursor = &source->cursor;
-    bool is_heap = cursor->kind == TRACE_HEAP; /* most are */
-    bool good = is_heap ? heap_cursor_event(cursor, event) : run_cursor_event(cursor, event);
-    if (!is_heap && event->kind == EVENT_SAMPLE)
+    bool good = run_cursor_event(cursor, event);
+    if (event->kind == EVENT_SAMPLE)
         event->sample.ordinal = source->ordinal++;
-    else if (!is_heap && event->kind == EVENT_PAGE)
+    else if (event->kind == EVENT_PAGE)
         event->page.ordinal = source->ordinal++;
     if (good && cursor->remaining == 0) {
         finish_first(reader);
         return 1;
     }
-    if (!good || !(is_heap ? heap_cursor_step(cursor) : run_cursor_step(cursor))) {
+    if (!good || !run_cursor_step(cursor)) {
         finish_first(reader);
         return error_set(err, -EILSEQ, "%s: a block of process %u does not hold what its header says", reader->name,
                          cursor->pid);
@@ -382,7 +365,7 @@ int trace_reader_next(struct trace_reader *reader, struct event *event, struct e
     int code;
     do
         code = next_event(reader, event, err);
-    while (__builtin_expect(code > 0 && (!(reader->kinds >> event->kind & 1) || outside(reader, event)), 0));
+    while (__builtin_expect(code > 0 && outside(reader, event), 0));
     return code;
 }
 

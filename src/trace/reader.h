@@ -55,7 +55,7 @@ uint64_t trace_reader_sample_block(const struct trace_reader *reader, uint64_t o
 /* A second reader of the same file for another thread, for single samples only. Close it before the first one. */
 struct trace_reader *trace_reader_share(const struct trace_reader *reader);
 
-/* From the block index: free. Allocations and releases are counted together, as EVENT_ALLOC. */
+/* From the block index: free. */
 uint64_t trace_reader_count(const struct trace_reader *reader, enum event_kind kind);
 
 /* NULL when the file is whole, else one sentence. */

@@ -2,7 +2,6 @@
 
 #include "base/mem.h"
 #include "trace/event_rows.h"
-#include "trace/heap_coder.h"
 #include "trace/run_code.h"
 
 #include <stdlib.h>
@@ -63,11 +62,6 @@ void run_begin(struct trace_run *run, uint8_t kind, uint32_t tid, uint64_t first
     run->state.time = first_time;
     if (!run->words && event_keeps_words(kind))
         run->words = mem_alloc(TRACE_MAX_FRAMES * sizeof *run->words);
-    if (kind == TRACE_HEAP) {
-        if (!run->heap)
-            run->heap = heap_coder_new();
-        heap_coder_begin(run->heap);
-    }
 }
 
 void run_reserve(struct trace_run *run, unsigned column, size_t bytes)
@@ -101,13 +95,11 @@ void run_release(struct trace_run *run)
     for (unsigned i = 0; i < TRACE_MAX_COLUMNS; i++)
         free(run->columns[i].bytes);
     free(run->words);
-    heap_coder_free(run->heap);
 }
 
 size_t run_memory(const struct trace_run *run)
 {
-    size_t total =
-        sizeof *run + heap_coder_memory(run->heap) + (run->words ? TRACE_MAX_FRAMES * sizeof *run->words : 0);
+    size_t total = sizeof *run + (run->words ? TRACE_MAX_FRAMES * sizeof *run->words : 0);
     for (unsigned i = 0; i < TRACE_MAX_COLUMNS; i++)
         total += (size_t)(run->columns[i].limit - run->columns[i].bytes);
     return total;

@@ -11,29 +11,11 @@
 #include <stdbool.h>
 
 struct pending_block;
-struct heap_coder;
-struct heap_model;
 
 enum {
     RUN_GUESSES = 64,
     RUN_ROOM = 20, /* bytes that an event may take in any column, but for texts, bytes, frames and masks */
 };
-
-/* Columns of TRACE_HEAP. Sizes and slots are in two: the lowest byte, which has no order, and the rest. */
-enum heap_column {
-    HEAP_COLUMN_OP = 1, /* 0: time */
-    HEAP_COLUMN_STACK,
-    HEAP_COLUMN_SIZE,
-    HEAP_COLUMN_SIZE_UPPER,
-    HEAP_COLUMN_SLOT,
-    HEAP_COLUMN_SLOT_UPPER,
-    HEAP_COLUMN_FAR,
-    HEAP_COLUMN_SHAPE,
-    HEAP_COLUMNS
-};
-
-/* Times of TRACE_HEAP come in steps of 16 ns as a rule (docs/format.md). Differences are below 2^63. */
-enum { HEAP_TIME_SHIFT = 4, HEAP_TIME_STEP = 1 << HEAP_TIME_SHIFT };
 
 /* What is expected of the next event with a call chain of this number (modulo RUN_GUESSES). */
 struct run_guess {
@@ -79,11 +61,10 @@ struct trace_run {
     struct trace_run *next;        /* in its block, or in the free list */
     struct run_column columns[TRACE_MAX_COLUMNS];
     struct run_state state;
-    uint64_t *words;         /* the last event's frames or mask; NULL of kinds that have neither */
-    struct heap_coder *heap; /* TRACE_HEAP only */
+    uint64_t *words; /* the last event's frames or mask; NULL of kinds that have neither */
 };
 
-/* How many columns runs of this kind have ; 0 for no event, and for EVENT_FREE. */
+/* How many columns runs of this kind have; 0 for no event. */
 unsigned run_columns(unsigned kind);
 
 /* Makes a run ready for its first event; columns keep the memory they have. */
@@ -112,8 +93,7 @@ struct run_cursor {
     uint64_t time;      /* of the current event */
     const uint8_t *at[TRACE_MAX_COLUMNS], *end[TRACE_MAX_COLUMNS];
     struct run_state state;
-    uint64_t *words;         /* TRACE_MAX_FRAMES of them, for kinds that event_keeps_words */
-    struct heap_model *heap; /* TRACE_HEAP only; made ready by whoever begins the run */
+    uint64_t *words; /* TRACE_MAX_FRAMES of them, for kinds that event_keeps_words */
 };
 
 /* Stands on the first of `count` (> 0) events. False when the bytes cannot be that. */
@@ -123,10 +103,6 @@ bool run_cursor_begin(struct run_cursor *cursor, uint8_t kind, uint32_t pid, uin
 /* The current event, once; then run_cursor_step goes on. Both are false when the bytes are no events. */
 bool run_cursor_event(struct run_cursor *cursor, struct event *event);
 bool run_cursor_step(struct run_cursor *cursor);
-
-/* The same of TRACE_HEAP. */
-bool heap_cursor_event(struct run_cursor *cursor, struct event *event);
-bool heap_cursor_step(struct run_cursor *cursor);
 
 static inline uint64_t rotate_right(uint64_t value, unsigned by)
 {

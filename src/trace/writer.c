@@ -17,7 +17,6 @@
 enum {
     BLOCK_EVENTS = 65536,
     BLOCK_SAMPLES = 8192, /* fewer: readers fetch single samples and unpack a whole block for one */
-    BLOCK_HEAP = 262144,  /* more: releases find what was allocated in the same block */
     BLOCK_BYTES = 1 << 20,
     BLOCK_RUNS = 4096,
     PACK_LEVEL = 1,
@@ -128,15 +127,13 @@ static void recycle(struct trace_writer *writer, struct pending_block *pending)
 /* Brings the block's count up to date. It is looked at only when a run needs room, not for every event. */
 static bool pending_full(struct pending_block *pending, struct trace_run *run)
 {
-    uint32_t most = pending->kind == EVENT_SAMPLE ? BLOCK_SAMPLES
-                    : pending->kind == TRACE_HEAP ? BLOCK_HEAP
-                                                  : BLOCK_EVENTS;
+    uint32_t most = pending->kind == EVENT_SAMPLE ? BLOCK_SAMPLES : BLOCK_EVENTS;
     pending->count += run->count - run->counted;
     pending->bytes += run_bytes(run) - run->bytes_counted;
     run->counted = run->count;
     run->bytes_counted = run_bytes(run);
     return pending->count >= most || pending->run_count >= BLOCK_RUNS ||
-           pending->bytes >= (pending->kind == TRACE_HEAP ? 2 : 1) * (size_t)BLOCK_BYTES;
+           pending->bytes >= BLOCK_BYTES;
 }
 
 static int write_pending(struct trace_writer *writer, struct pending_block *pending, struct error *err)
@@ -212,7 +209,7 @@ static int make_room(struct trace_writer *writer, struct trace_run **run, struct
 /* The run that an event belongs to, when `run` (of its thread and kind, or NULL) is not it or is full. */
 static int find_run(struct trace_writer *writer, struct trace_run **run, const struct event *event, struct error *err)
 {
-    if (run_columns(trace_block_kind(event->kind)) == 0)
+    if (run_columns(event->kind) == 0)
         return error_set(err, -EINVAL, "there is no event of kind %u", event->kind);
     int code = writer->failed ? refuse(writer, err) : 0;
     if (code == 0 && *run && (*run)->room == 0)
@@ -221,7 +218,7 @@ static int find_run(struct trace_writer *writer, struct trace_run **run, const s
         return code;
     if (*run && run_takes(*run, event->time))
         return 0;
-    struct pending_block *pending = pending_for(writer, event->pid, trace_block_kind(event->kind));
+    struct pending_block *pending = pending_for(writer, event->pid, event->kind);
     /* Many threads with few events each, or one whose times go back with each event: none of their runs asks for room. */
     if (pending->run_count >= BLOCK_RUNS && (code = write_pending(writer, pending, err)) < 0)
         return code;
@@ -235,7 +232,7 @@ int trace_writer_append(struct trace_writer *writer, const struct event *event, 
     struct redacted redacted;
     if (writer->redacts)
         event = redact_event(&redacted, event);
-    struct pending_block *pending = pending_for(writer, event->pid, trace_block_kind(event->kind));
+    struct pending_block *pending = pending_for(writer, event->pid, event->kind);
     uint64_t *known = map64_find(&pending->run_of_tid, event->tid);
     struct trace_run *run = known ? (struct trace_run *)(uintptr_t)*known : NULL;
     if (!run || run->room == 0 || !run_takes(run, event->time) || writer->failed) {
@@ -268,7 +265,7 @@ static __attribute__((noinline)) int append_lane_again(struct trace_writer *writ
 int trace_writer_append_lane(struct trace_writer *writer, struct trace_lane *lane, const struct event *event,
                              struct error *err)
 {
-    struct trace_run **held = &lane->runs[trace_block_kind(event->kind)], *run = *held;
+    struct trace_run **held = &lane->runs[event->kind], *run = *held;
     struct redacted redacted;
     if (__builtin_expect(writer->redacts, 0))
         event = redact_event(&redacted, event);

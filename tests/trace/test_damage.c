@@ -156,7 +156,7 @@ static size_t forge(struct wild *wild, uint8_t *to, unsigned chosen)
                 *fields[wild_number(wild) % 5] = (uint32_t)wild_value(wild);
             if (wild_number(wild) % 8 == 0)
                 header.kind =
-                    wild_number(wild) % 4 ? (uint16_t)(wild_number(wild) % (EVENT_KINDS + 2)) : (uint16_t)TRACE_HEAP;
+                    wild_number(wild) % 4 ? (uint16_t)(wild_number(wild) % (EVENT_KINDS + 2)) : (uint16_t)EVENT_ALLOC;
             if (wild_number(wild) % 8 == 0)
                 header.first_time = wild_value(wild);
         } else {

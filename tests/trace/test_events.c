@@ -29,7 +29,6 @@ static unsigned most_bytes(const struct event_field *field, unsigned bits)
 {
     switch (field->code) {
     case CODE_ADDRESS:
-    case CODE_GUESSED_ADDRESS:
     case CODE_RELATIVE:
         return VARINT_MAX;
     case CODE_REPEATED:

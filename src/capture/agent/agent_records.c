@@ -17,7 +17,7 @@ static inline uint64_t time_of(const struct agent_source *source, uint64_t count
     return counter_clock_ns(source->clock, counter);
 }
 
-/* Times of allocations and releases are rounded down to steps of 16 ns, which halves what they take in the file: a block
+/* Times of allocations and releases are rounded down to steps of 16 ns, which pack better: a block
  * cannot get from one thread to another, or from a release to an allocation, in less. Beside a thread's other events the
  * time stays as it is, so that their order does. */
 enum { HEAP_TIME_STEP = 16 };
