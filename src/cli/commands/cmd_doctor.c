@@ -4,7 +4,6 @@
 
 #include "base/json.h"
 #include "calibrate/calibrate.h"
-#include "capture/faults/settings.h"
 #include "doctor/doctor.h"
 #include "topology/calibration.h"
 #include "topology/topology.h"
@@ -258,10 +257,10 @@ static int write_json(const struct doctor *doctor, struct error *err)
 }
 
 struct arguments {
-    bool as_json, exercise, calibrate, repair;
+    bool as_json, exercise, calibrate;
 };
 
-enum { KEY_EXERCISE = 256, KEY_CALIBRATE, KEY_REPAIR };
+enum { KEY_EXERCISE = 256, KEY_CALIBRATE };
 
 static error_t parse(int key, char *text, struct argp_state *state)
 {
@@ -273,8 +272,6 @@ static error_t parse(int key, char *text, struct argp_state *state)
         arguments->exercise = true;
     else if (key == KEY_CALIBRATE)
         arguments->calibrate = true;
-    else if (key == KEY_REPAIR)
-        arguments->repair = true;
     else if (key == ARGP_KEY_ARG)
         argp_error(state, "takes no arguments");
     else
@@ -301,26 +298,11 @@ static int calibrate_here(bool as_json)
     return failed ? command_failed("doctor", &err) : EXIT_OK;
 }
 
-static int repair_here(void)
-{
-    struct error err = {0};
-    char what[256];
-    int done = settings_repair(what, sizeof what, &err);
-    if (done < 0)
-        return command_failed("doctor", &err);
-    if (done)
-        printf("Put back: %s.\n", what);
-    else
-        printf("Nothing to put back.\n");
-    return EXIT_OK;
-}
-
 int cmd_doctor(int argc, char **argv)
 {
     static const struct argp_option options[] = {
         {"json", 'j', 0, 0, "for programs to read", 0},
         {"calibrate", KEY_CALIBRATE, 0, 0, "measure how long loads take, from each node to each node and cache", 0},
-        {"repair", KEY_REPAIR, 0, 0, "put back settings of the system that a killed recording left changed", 0},
         {"exercise", KEY_EXERCISE, 0, OPTION_HIDDEN, 0, 0},
         {0},
     };
@@ -332,8 +314,7 @@ int cmd_doctor(int argc, char **argv)
                "EXAMPLES\n"
                "  numalens doctor\n"
                "  numalens doctor --json\n"
-               "  numalens doctor --calibrate\n"
-               "  sudo numalens doctor --repair",
+               "  numalens doctor --calibrate",
     };
     struct arguments arguments = {0};
     argp_parse(&argp, argc, argv, 0, NULL, &arguments);
@@ -341,8 +322,6 @@ int cmd_doctor(int argc, char **argv)
         doctor_exercise();
         return EXIT_OK;
     }
-    if (arguments.repair)
-        return repair_here();
     if (arguments.calibrate)
         return calibrate_here(arguments.as_json);
     struct doctor *doctor = doctor_examine();
