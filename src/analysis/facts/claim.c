@@ -14,7 +14,7 @@ static double within(double share)
 /* A null of 0 or 1 cannot be tested by its own variance. */
 static double null_of(const struct claim *claim)
 {
-    const double edge = 0.001;
+    const double edge = thresholds.doubt_least;
     return claim->null < edge ? edge : claim->null > 1 - edge ? 1 - edge : claim->null;
 }
 

@@ -70,7 +70,7 @@ const char *gain_known(struct consult *it, const char *known)
 {
     if (!it->facts->timed)
         return "Not estimated: no latency was recorded.";
-    if (100 * it->finding->lost_time_share < 0.05)
+    if (100 * it->finding->lost_time_share < 0.05) /* which would print as 0.0% */
         return "Less than 0.1% of run time: caches serve nearly all of its accesses, or they are writes, whose latency "
                "is not measured.";
     return known;

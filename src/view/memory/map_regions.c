@@ -2,14 +2,15 @@
  *
  * Pages of one object are a stretch, and so are pages of many small things. Those with few accesses are skipped, which is
  * reported. Rows go by the square root of the bytes: what is a hundred times as large gets ten times the room. */
+#include "analysis/thresholds.h"
 #include "base/order.h"
 #include "view/memory/map.h"
 #include "view/report/rows.h"
 
 #include <math.h>
 
-static const double WORTH_A_ROW = 0.005; /* of all accesses; or */
-static const double LARGE = 0.05;        /* of all memory that was touched */
+static const double WORTH_A_ROW =
+    0.005; /* of all accesses; or thresholds.worth_saying of all memory that was touched */
 
 static bool passes(const struct memory_map *map, uint32_t object, struct object_names *names,
                    const struct view_options *options)
@@ -82,7 +83,8 @@ static void keep_worthy(struct map_regions *regions, const struct memory_map *ma
         bytes += bytes_of(map, region);
     for (size_t i = 0; i < count; i++) {
         const struct map_region *region = &regions->items.items[i];
-        double hot = (double)region->accesses / all / WORTH_A_ROW, large = bytes_of(map, region) / bytes / LARGE;
+        double hot = (double)region->accesses / all / WORTH_A_ROW,
+               large = bytes_of(map, region) / bytes / thresholds.worth_saying;
         weights[i] = sorted[i] = hot > large ? hot : large;
     }
     qsort(sorted, count, sizeof *sorted, by_weight);

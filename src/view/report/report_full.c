@@ -1,4 +1,5 @@
 /* view/report/report_full.c - what `numalens report -v` adds to the screen: who makes most of it, every table, the nodes. */
+#include "analysis/thresholds.h"
 #include "analysis/traffic/traffic.h"
 #include "base/text.h"
 #include "view/node_matrix.h"
@@ -160,7 +161,7 @@ static void matrix(const struct report *report)
                                : "GB/s between the caches of a node (rows) and the memory of a node (columns)");
     node_matrix_print(report->topology, bytes_cell, report->traffic, report->out, report->options->width,
                       report->options->color);
-    if (report->traffic->unplaced > 0.005 * traffic_total(&report->traffic->all))
+    if (report->traffic->unplaced > thresholds.worth_saying * traffic_total(&report->traffic->all))
         say(report, "The home node of another %.2f GB/s is not known.", report->traffic->unplaced / 1e9);
 }
 

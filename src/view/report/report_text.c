@@ -3,6 +3,7 @@
 #include "view/report/report_parts.h"
 
 #include "analysis/findings/findings.h"
+#include "analysis/thresholds.h"
 #include "analysis/traffic/traffic.h"
 #include "base/text.h"
 #include "view/number.h"
@@ -78,7 +79,8 @@ static void answer_remote(const struct report *report, const struct findings *fi
                              topology->simulated ? " (" : "", topology->simulated ? topology->spec : "",
                              topology->simulated ? ")" : "");
     const bool by_bytes = findings && findings->remote_bytes >= 0;
-    const bool much = by_bytes ? findings->remote_bytes > 0.1 : totals->remote * 10 > totals->home_known;
+    const bool much =
+        (by_bytes ? findings->remote_bytes : (double)totals->remote / (double)totals->home_known) > thresholds.part;
     const char *color = !report->options->color ? "" : much ? "\033[1;31m" : "\033[1;32m";
     if (findings && findings->facts->weights.by_period)
         paragraph(report->out, 2, report->options->width, color,
