@@ -2,6 +2,7 @@
 
 #include "analysis/facts/claim.h"
 #include "analysis/thresholds.h"
+#include "base/interval.h"
 #include "base/text.h"
 
 #include <math.h>
@@ -47,8 +48,8 @@ enum check_outcome check_share(double share, double limit, uint64_t bursts, uint
     if (claim_confidence(&above) >= 1 - thresholds.doubt_certain)
         return CHECK_FAILS;
     /* Close to the limit the distance is not known: a quarter of the interval is taken for it, as claim_needed does. */
-    double width = wilson_high(share, (double)bursts) - wilson_low(share, (double)bursts);
-    double distance = fmax(fabs(share - limit), width / 4);
+    struct wilson interval = wilson_interval(share, (double)bursts);
+    double distance = fmax(fabs(share - limit), (interval.high - interval.low) / 4);
     double enough = SIDE * SIDE * limit * (1 - limit) / (distance * distance);
     enough = fmax(enough, fmax(1.5 * (double)bursts, 2 * thresholds.bursts));
     *needed = claim_rounded(fmin(enough, MOST_BURSTS));
@@ -122,8 +123,9 @@ static void judge_remote(const struct judge *judge, struct check_rule *rule)
     rule->outcome = check_share(ratio_value(far), rule->limit, far->bursts, &needed);
     rule->measured = far->bursts > 0;
     rule->value = ratio_value(far);
-    rule->low = wilson_low(rule->value, (double)far->bursts);
-    rule->high = wilson_high(rule->value, (double)far->bursts);
+    struct wilson interval = wilson_interval(rule->value, (double)far->bursts);
+    rule->low = interval.low;
+    rule->high = interval.high;
     if (rule->outcome == CHECK_UNDECIDED) {
         too_few(judge, rule, "", far->bursts, needed);
         if (rule->measured)

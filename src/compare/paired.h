@@ -26,6 +26,3 @@ struct paired_ratio paired_ratio(const struct paired *paired, double chance);
 /* After this pair of at most `most`, with `chance` for a wrong "faster" in all of them: the second is faster; it is not, by `margin`
  * (1.01: one percent) or at all; or more pairs are needed. */
 enum paired_answer paired_answer(const struct paired *paired, unsigned most, double chance, double margin);
-
-/* Beyond which a Student's t of so many degrees of freedom is with probability `chance`, both sides. */
-double paired_student(unsigned freedom, double chance);

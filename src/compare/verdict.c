@@ -2,7 +2,7 @@
 
 #include "base/order.h"
 #include "analysis/thresholds.h"
-#include "base/wilson.h"
+#include "base/interval.h"
 
 #include <math.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 #include "migrate/migrate_text.h"
 
-#include "base/wilson.h"
+#include "base/interval.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -70,9 +70,6 @@ static void says_how_many(void **state)
 static void intervals(void **state)
 {
     (void)state;
-    assert_true(wilson_low(1, 30) > 0.88 && wilson_low(1, 30) < 0.89); /* 30 of 30: at least 88.6% */
-    assert_true(wilson_low(0, 30) < 1e-9 && wilson_high(0, 30) > 0.11 && wilson_high(0, 30) < 0.12);
-    assert_true(wilson_low(0.5, 0) < 1e-9 && wilson_high(0.5, 0) > 0.99);
     assert_true(claim_at_most(0, 100) > 0.02 && claim_at_most(0, 100) < 0.03); /* none of 100: at most 2.6% */
     assert_true(claim_at_most(0, 0) > 0.99);
 }

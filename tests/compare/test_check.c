@@ -1,7 +1,7 @@
 /* When a share is called below or above a limit, and how many bursts would decide it. */
 #include "compare/check.h"
 
-#include "analysis/facts/claim.h"
+#include "base/interval.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -38,7 +38,8 @@ static void needed_is_enough(void **state)
         for (uint64_t bursts = 0; bursts < 2000; bursts += 37) {
             uint64_t needed, again;
             double share = percent / 100.0, distance = percent > 20 ? share - 0.2 : 0.2 - share;
-            double width = wilson_high(share, (double)bursts) - wilson_low(share, (double)bursts);
+            struct wilson interval = wilson_interval(share, (double)bursts);
+            double width = interval.high - interval.low;
             if (check_share(share, 0.2, bursts, &needed) != CHECK_UNDECIDED || distance < width / 4)
                 continue;
             assert_true(needed > bursts);

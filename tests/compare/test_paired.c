@@ -24,15 +24,6 @@ static double run_time(double mean, double noise)
     return mean * exp(noise * normal) * (uniform() < 0.05 ? 1.5 : 1);
 }
 
-static void as_in_tables(void **state)
-{
-    (void)state;
-    assert_true(fabs(paired_student(1, 0.05) - 12.7062) < 1e-3);
-    assert_true(fabs(paired_student(4, 0.05) - 2.7764) < 1e-3);
-    assert_true(fabs(paired_student(10, 0.01) - 3.1693) < 1e-3);
-    assert_true(fabs(paired_student(100, 0.05) - 1.9840) < 1e-3);
-}
-
 static enum paired_answer judge(double gain, double noise, unsigned *pairs)
 {
     struct paired paired = {0};
@@ -65,7 +56,6 @@ static void judged_rightly(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(as_in_tables),
         cmocka_unit_test(judged_rightly),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,10 +1,9 @@
 #include "analysis/facts/claim.h"
 
 #include "analysis/thresholds.h"
+#include "base/interval.h"
 
 #include <math.h>
-
-static const double TWO_SIDED = 1.96, ONE_SIDED = 1.645;
 
 static double within(double share)
 {
@@ -28,27 +27,9 @@ double claim_confidence(const struct claim *claim)
     return fmin(confidence, 1 - thresholds.doubt_least);
 }
 
-static double wilson(double share, double bursts, double z, double side)
-{
-    share = within(share);
-    double middle = share + z * z / (2 * bursts);
-    double half = z * sqrt(share * (1 - share) / bursts + z * z / (4 * bursts * bursts));
-    return within((middle + side * half) / (1 + z * z / bursts));
-}
-
-double wilson_low(double share, double bursts)
-{
-    return bursts > 0 ? wilson(share, bursts, TWO_SIDED, -1) : 0;
-}
-
-double wilson_high(double share, double bursts)
-{
-    return bursts > 0 ? wilson(share, bursts, TWO_SIDED, 1) : 1;
-}
-
 double claim_at_most(double share, double bursts)
 {
-    return bursts > 0 ? wilson(share, bursts, ONE_SIDED, 1) : 1;
+    return wilson_within(within(share), bursts, NORMAL_95_ONE_SIDE).high;
 }
 
 uint64_t claim_rounded(double number)
@@ -63,10 +44,10 @@ uint64_t claim_needed(const struct claim *claim)
 {
     const double most = 1e9;
     double null = null_of(claim), distance = fabs(within(claim->share) - null);
-    double width = wilson_high(claim->share, claim->bursts) - wilson_low(claim->share, claim->bursts);
-    if (distance < width / 4)
-        distance = width / 4;
-    double needed = distance > 0 ? ONE_SIDED * ONE_SIDED * null * (1 - null) / (distance * distance) : most;
+    struct wilson interval = wilson_interval(within(claim->share), claim->bursts);
+    distance = fmax(distance, (interval.high - interval.low) / 4);
+    double needed =
+        distance > 0 ? NORMAL_95_ONE_SIDE * NORMAL_95_ONE_SIDE * null * (1 - null) / (distance * distance) : most;
     double min_needed = 1.5 * claim->bursts;
     if (needed < min_needed)
         needed = min_needed;

@@ -28,11 +28,7 @@ uint64_t claim_needed(const struct claim *claim);
 /* 1234 -> 1300: two digits, up. */
 uint64_t claim_rounded(double number);
 
-/* The ends of the Wilson interval of a share, at 95% (two-sided). */
-double wilson_low(double share, double bursts);
-double wilson_high(double share, double bursts);
-
-/* The upper end alone, at 95% (one-sided): "at most 2%, 95% sure". With none of n seen about 2.7/n. */
+/* The upper end alone of a share's interval, at 95% (one-sided): "at most 2%, 95% sure". With none of n seen about 2.7/n. */
 double claim_at_most(double share, double bursts);
 
 /* "certain", "likely", "a hint"; "undecided" below. */

@@ -4,7 +4,7 @@
 #include "analysis/facts/claim.h"
 #include "analysis/findings/findings.h"
 #include "analysis/thresholds.h"
-#include "base/wilson.h"
+#include "base/interval.h"
 
 #include <stdarg.h>
 

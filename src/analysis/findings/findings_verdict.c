@@ -13,8 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const double SIDE = 1.645; /* 95% on each side */
-static const double UNSEEN = 3;   /* the rule of three */
+static const double UNSEEN = 3; /* the rule of three */
 
 enum { COMMAND_MAX = 60 };
 
@@ -40,7 +39,8 @@ void findings_cost_interval(const struct findings *findings, double bursts, doub
     const struct facts *facts = findings->facts;
     double mean = findings->remote_time_share;
     double part = facts->remote_time > 0 ? mean / facts->remote_time : 1; /* without lines that threads write in turn */
-    double side = hypot(SIDE * part * sqrt(facts->remote_time_variance / bursts), thresholds.run_to_run * mean);
+    double side =
+        hypot(NORMAL_95_ONE_SIDE * part * sqrt(facts->remote_time_variance / bursts), thresholds.run_to_run * mean);
     double unseen = UNSEEN * most_of_a_burst(facts) / facts_bursts_worth(facts, bursts);
     *high = fmin(mean + side + unseen, 1);
     *low = fmax(mean - side - (unseen - UNSEEN * most_of_a_burst(facts) / bursts), 0);
@@ -56,10 +56,10 @@ static void judge_untimed(struct findings *findings, double ratio)
 {
     double bound = thresholds.remote_time,
            bursts = facts_bursts_worth(findings->facts, (double)findings->facts->bursts);
-    double low = wilson_low(ratio, bursts), high = wilson_high(ratio, bursts);
+    struct wilson interval = wilson_interval(ratio, bursts);
     findings->remote_time_bound = bound;
     findings->numa_bound = ratio >= bound;
-    findings->decided = low >= bound || high < bound;
+    findings->decided = interval.low >= bound || interval.high < bound;
     findings->matters = findings->decided && !findings->numa_bound ? MATTERS_NOT : MATTERS_UNDECIDED;
     const char *verdict = !findings->decided     ? "Undecided whether NUMA slows this program"
                           : findings->numa_bound ? "NUMA may slow this program"
@@ -67,7 +67,8 @@ static void judge_untimed(struct findings *findings, double ratio)
     findings->verdict = findings_text(findings,
                                       "%s: %.1f%% of the accesses are remote (%.1f%% to %.1f%%, from %s; threshold: "
                                       "%.0f%%). No latency was recorded, so their time is not known.",
-                                      verdict, 100 * ratio, 100 * low, 100 * high, burst_count(findings), 100 * bound);
+                                      verdict, 100 * ratio, 100 * interval.low, 100 * interval.high,
+                                      burst_count(findings), 100 * bound);
 }
 
 static const char *slows(struct findings *findings)

@@ -2,7 +2,7 @@
 #include "analysis/problems/contention.h"
 
 #include "analysis/thresholds.h"
-#include "base/wilson.h"
+#include "base/interval.h"
 #include "topology/calibration.h"
 
 #include <stdio.h>

@@ -4,6 +4,7 @@
 #include "analysis/reuse/reuse_curve.h"
 #include "analysis/reuse/reuse_weights.h"
 #include "analysis/thresholds.h"
+#include "base/interval.h"
 #include "base/order.h"
 #include "base/units.h"
 #include "topology/calibration.h"
@@ -41,6 +42,7 @@ struct reuse {
     array_of(struct row) rows; /* by subject */
     double rate, seconds;
     uint32_t looked, groups;
+    double student;                     /* Student's interval of so many groups at 95%, in standard errors */
     struct reuse_curve all[GROUPS + 1]; /* without group k; then of all */
     double known_lines;
 };
@@ -139,7 +141,7 @@ static double speed_of(const struct kind *kind, const struct part *part, unsigne
 }
 
 /* From as many bursts before this one to as many behind it as make it known. */
-static struct part share_of(const struct kind *kind, size_t at)
+static struct part part_of(const struct kind *kind, size_t at)
 {
     const struct seen *items = kind->items.items;
     struct part part = {items[at].process, items[at].event->process_ns, items[at].event->process_ns};
@@ -209,7 +211,7 @@ static void take_bursts(struct reuse *reuse)
     for (size_t i = 0; i < behind->items.count; i++) {
         const struct seen *seen = &behind->items.items[i];
         const struct event_long_burst *event = seen->event;
-        struct part part = share_of(behind, i);
+        struct part part = part_of(behind, i);
         double rate = event->counted_ns ? (double)event->counted / (double)event->counted_ns : 0;
         struct burst burst = {.thread = seen->thread,
                               .number = event->burst,
@@ -223,6 +225,7 @@ static void take_bursts(struct reuse *reuse)
     reuse->rate = mean_rate(reuse, before);
     reuse->looked = (uint32_t)reuse->bursts.count;
     reuse->groups = reuse->looked < GROUPS ? reuse->looked : GROUPS;
+    reuse->student = reuse->groups > 1 ? student_quantile(reuse->groups - 1, 0.05) : INFINITY;
     stretch(reuse, last_time);
     array_sort(&reuse->bursts, by_thread_and_number);
     for (unsigned k = 0; k < 2; k++) {
@@ -476,8 +479,6 @@ struct spread {
 /* Of few groups as much more as Student's interval is wider than two standard errors, at 95%. */
 static double error_of(const struct reuse *reuse, const struct spread *spread)
 {
-    static const double student[GROUPS + 1] = {0,    0,    12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36,
-                                               2.31, 2.26, 2.23,  2.20, 2.18, 2.16, 2.14, 2.13};
     double mean = 0, sum = 0, groups = reuse->groups;
     if (reuse->groups < 2)
         return INFINITY;
@@ -485,7 +486,7 @@ static double error_of(const struct reuse *reuse, const struct spread *spread)
         mean += spread->without[k] / groups;
     for (unsigned k = 0; k < reuse->groups; k++)
         sum += (spread->without[k] - mean) * (spread->without[k] - mean);
-    return sqrt(sum * (groups - 1) / groups) * student[reuse->groups] / 2;
+    return sqrt(sum * (groups - 1) / groups) * reuse->student / 2;
 }
 
 ORDER_BY(by_bytes, struct reuse_object, ORDER(b->bytes.read + b->bytes.written, a->bytes.read + a->bytes.written))

@@ -9,6 +9,7 @@
 #include "migrate/policies/policies.h"
 
 #include "base/array.h"
+#include "base/interval.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -17,7 +18,6 @@
 static const double KEPT = 4;          /* times what an interval saw is what those before it count at most */
 static const double FORGOTTEN = 0.1;   /* what counts less is dropped: of long ago */
 static const double PROVED = 2.0 / 3;  /* of a region's use, at least, is by the node that it goes to */
-static const double NORMAL_95 = 1.96;  /* both sides */
 static const double NORMAL_999 = 3.29; /* of one interval alone: 22 threads and pages, when all are one node's */
 static const double KEPT_LEAST = 256;  /* observations: so many count whatever their age */
 enum { SEEN_MOST = 1 << 17, STEPS = 4 /* of the worth of a border, up to which regions grow before the next */ };

@@ -4,7 +4,7 @@
 #include "analysis/facts/facts.h"
 #include "base/array.h"
 #include "base/map64.h"
-#include "base/wilson.h"
+#include "base/interval.h"
 #include "view/view.h"
 
 #include <string.h>

@@ -16,7 +16,7 @@ static bool may_be_many(const struct balance *balance, double remote, double all
     double threads = balance->spread.threads > 1 ? balance->spread.threads : 2, heavy = 0;
     array_each (&balance->threads, const struct balance_thread, thread) {
         double far = remote_bursts(thread);
-        heavy += thread->counted && wilson_high(far / all, all) * all >= remote / threads;
+        heavy += thread->counted && wilson_interval(far / all, all).high * all >= remote / threads;
     }
     return heavy > thresholds.heavy * threads;
 }

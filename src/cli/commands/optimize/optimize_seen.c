@@ -1,6 +1,6 @@
 #include "cli/commands/optimize/optimize_seen.h"
 
-#include "base/wilson.h"
+#include "base/interval.h"
 #include "cli/input/recording.h"
 #include "plan/plan_advise.h"
 #include "predict/first_line.h"

@@ -1,4 +1,4 @@
-#include "base/wilson.h"
+#include "base/interval.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -38,11 +38,22 @@ static void few_trials_say_little(void **state)
     assert_true(wilson_interval(1, 4).low < 0.6 && wilson_interval(1, 4).high > 0.999);
 }
 
+static void students_are_as_in_tables(void **state)
+{
+    (void)state;
+    near(student_quantile(1, 0.05), 12.7062);
+    near(student_quantile(2, 0.05), 4.3027);
+    near(student_quantile(4, 0.05), 2.7764);
+    near(student_quantile(10, 0.01), 3.1693);
+    near(student_quantile(100, 0.05), 1.9840);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(intervals_are_wilsons),
         cmocka_unit_test(few_trials_say_little),
+        cmocka_unit_test(students_are_as_in_tables),
     };
-    return cmocka_run_group_tests_name("wilson", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("base/interval", tests, NULL, NULL);
 }
