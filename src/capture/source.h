@@ -34,7 +34,7 @@ enum source_kind {
     FROM_HOMES,   /* of the pages that all of the above reported */
     FROM_MAPS,
     FROM_RUNTIMES, /* names of code, from files that the target writes */
-    FROM_COUNTERS, /* no events: a reading with each drain (capture/count/count_run.c) */
+    FROM_COUNTERS, /* no events: readings (capture/count/count_recorded.c) */
     SOURCE_KINDS
 };
 

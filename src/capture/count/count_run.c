@@ -4,74 +4,19 @@
 #include "capture/count/count_session.h"
 #include "capture/process/launch.h"
 #include "capture/recorder_signals.h"
-#include "capture/source.h"
 
 #include <errno.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <time.h>
 
-struct count_meter {
-    struct count_session *session;      /* is given */
-    struct count_reading *first, *last; /* likewise: where these go, the caller's */
-    struct count_reading readings[2];
-    unsigned current;
-    const struct count_reading *before, *latest; /* the last but one, and the last; until the next drain */
-};
-
-static void take(struct count_meter *counters, struct count_reading *reading)
-{
-    count_session_read(counters->session, reading);
-    counters->before = counters->latest;
-    counters->latest = reading;
-}
-
-static int open_counters(void *context, struct error *err)
-{
-    struct count_meter *counters = context;
-    (void)err; /* the session is open: a counter that was lost since is a cell that is not known */
-    take(counters, counters->first);
-    return 0;
-}
-
-static void drain(void *context, uint64_t until, struct source_level *level)
-{
-    struct count_meter *counters = context;
-    (void)until; /* counters have no past */
-    (void)level;
-    take(counters, &counters->readings[counters->current ^= 1]);
-}
-
-static void finish(void *context)
-{
-    struct count_meter *counters = context;
-    take(counters, counters->last);
-}
-
-static void close_counters(void *context)
-{
-    struct count_meter *counters = context;
-    count_reading_free(&counters->readings[0]);
-    count_reading_free(&counters->readings[1]);
-}
-
-/* `counters` must outlive it. */
-static struct source count_meter_source(struct count_meter *counters)
-{
-    return (struct source){.kind = FROM_COUNTERS,
-                           .context = counters,
-                           .open = open_counters,
-                           .drain = drain,
-                           .finish = finish,
-                           .close = close_counters};
-}
-
 static const int watched[] = {SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE};
 enum { WATCHED = sizeof watched / sizeof *watched };
 
 struct running {
-    struct sources sources;
-    struct count_meter counters;
+    struct count_session *session;
+    struct count_reading readings[2];             /* of intervals, in turn */
+    const struct count_reading *before, *latest; /* the last but one, and the last */
     const struct count_run *run;
     struct count_run_result *result;
     struct launch launch;
@@ -164,12 +109,17 @@ static void pass_signal(struct running *running, uint64_t now)
     running->to_pass = 0;
 }
 
+static void take(struct running *running, struct count_reading *reading)
+{
+    count_session_read(running->session, reading);
+    running->before = running->latest;
+    running->latest = reading;
+}
+
 static void print_interval(struct running *running)
 {
-    const struct count_meter *counters = &running->counters;
-    struct source_level level;
-    sources_drain(&running->sources, clock_now_ns(), &level);
-    if (!running->run->interval(running->run->context, counters->before, counters->latest) && !running->run->command)
+    take(running, &running->readings[running->latest == &running->readings[0]]);
+    if (!running->run->interval(running->run->context, running->before, running->latest) && !running->run->command)
         running->ended = true;
 }
 
@@ -196,20 +146,16 @@ static void count_until_end(struct running *running)
             until = running->pass_at;
         wait_until(running, now, until);
     }
-    sources_finish(&running->sources);
+    take(running, &running->result->last);
     /* The last, shorter one; without any before it, it would say the same as the sum. */
-    const struct count_meter *counters = &running->counters;
-    if (run->interval_ns && counters->before->time > start)
-        run->interval(run->context, counters->before, counters->latest);
+    if (run->interval_ns && running->before->time > start)
+        run->interval(run->context, running->before, running->latest);
 }
 
 int count_run(struct count_session *session, const struct count_run *run, struct count_run_result *result,
               struct error *err)
 {
-    struct running running = {.counters = {.session = session, .first = &result->first, .last = &result->last},
-                              .run = run,
-                              .result = result,
-                              .launch = {-1, -1, -1}};
+    struct running running = {.session = session, .run = run, .result = result, .launch = {-1, -1, -1}};
     sigset_t mask;
     int code = 0;
     *result = (struct count_run_result){.exit_status = 1};
@@ -218,13 +164,14 @@ int count_run(struct count_session *session, const struct count_run *run, struct
         goto cleanup;
     /* Only now: the program has inherited how it was. */
     signal(SIGCHLD, SIG_DFL);
-    sources_open(&running.sources, count_meter_source(&running.counters), NULL);
+    take(&running, &result->first);
     if (run->command && (code = launch_go(&running.launch, run->command[0], &result->exit_status, err)) < 0)
         goto cleanup;
     result->exit_status = 0;
     count_until_end(&running);
 cleanup:
-    sources_close(&running.sources);
+    count_reading_free(&running.readings[0]);
+    count_reading_free(&running.readings[1]);
     unblock_signals(&running, &mask);
     return code;
 }
