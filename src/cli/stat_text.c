@@ -2,7 +2,7 @@
 
 #include "base/json.h"
 #include "base/text.h"
-#include "view/number.h"
+#include "base/number.h"
 
 #include <errno.h>
 #include <math.h>

@@ -1,19 +1,10 @@
 #include "migrate/migrate_text.h"
 
 #include "base/interval.h"
+#include "base/number.h"
 
 #include <inttypes.h>
 #include <math.h>
-
-static void print_size(FILE *out, uint64_t bytes)
-{
-    if (bytes < 1 << 20)
-        fprintf(out, "%" PRIu64 " KiB", bytes >> 10);
-    else if (bytes < 1 << 30)
-        fprintf(out, "%.1f MiB", (double)bytes / (1 << 20));
-    else
-        fprintf(out, "%.1f GiB", (double)bytes / (1 << 30));
-}
 
 static uint64_t sum_of(const uint64_t *counts, unsigned count)
 {
@@ -107,7 +98,7 @@ static void print_moves(FILE *out, const char *prefix, const struct loop_summary
         return;
     }
     fprintf(out, "%s %" PRIu64 " pages (", dry_run ? "would have moved" : "moved", total->moved.pages);
-    print_size(out, total->moved.bytes);
+    fputs(number_bytes(total->moved.bytes), out);
     fprintf(out, ") in %" PRIu64 " intervals by policy %s", summary->intervals, summary->policy);
     if (summary->first.known)
         print_change(out, &summary->first, &summary->last);

@@ -4,6 +4,7 @@
 #include "analysis/thresholds.h"
 #include "analysis/traffic/traffic.h"
 #include "base/mem.h"
+#include "base/number.h"
 #include "machine/model.h"
 #include "predict/gain.h"
 #include "predict/recorded_machine.h"
@@ -156,13 +157,6 @@ static const char *latency_text(const struct judge *judge)
                          100 * judge->share_low, 100 * judge->share_high, 100 * judge->findings->remote_time_bound);
 }
 
-/* "276 KiB", "5.6 MiB", "480 MiB": as the tables have it. */
-static const char *size(struct findings *findings, double bytes)
-{
-    double mib = bytes / (1 << 20), value = mib < 1 ? 1024 * mib : mib;
-    return findings_text(findings, "%.*f %s", value < 99.95, value, mib < 1 ? "KiB" : "MiB");
-}
-
 /* What the waiting is counted with. */
 static void put_assumed(struct judge *judge)
 {
@@ -172,7 +166,7 @@ static void put_assumed(struct judge *judge)
     if (judge->by_latency && cache > 0)
         put(judge,
             findings_text(judge->findings, "Loads were timed with a last cache of %s, larger than that machine's.",
-                          size(judge->findings, cache)));
+                          number_bytes((uint64_t)cache)));
 }
 
 /* Whether, on which machine, and the number that decides; then what was measured. */
@@ -259,7 +253,7 @@ static void undecided(struct judge *judge)
     }
     if (judge->demand && traffic->at_most)
         put(judge, findings_text(judge->findings, "Long bursts show caches of up to %s, and a thread has %s there.",
-                                 size(judge->findings, traffic->known_cache), size(judge->findings, traffic->cache)));
+                                 number_bytes((uint64_t)traffic->known_cache), number_bytes((uint64_t)traffic->cache)));
 }
 
 static void harmless_by_both(struct judge *judge, enum grade grade)

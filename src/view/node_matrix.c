@@ -1,7 +1,7 @@
 #include "view/node_matrix.h"
 
 #include "flow/flow.h"
-#include "view/number.h"
+#include "base/number.h"
 
 enum { SHOWN_NODES = 12 };
 

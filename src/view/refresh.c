@@ -5,7 +5,7 @@
 #include "base/text.h"
 #include "view/columns/columns.h"
 #include "view/node_matrix.h"
-#include "view/number.h"
+#include "base/number.h"
 #include "view/report/report.h"
 
 #include <math.h>

@@ -4,7 +4,7 @@
 #include "page/page.h"
 #include "trace/writer.h"
 #include "view/columns/columns.h"
-#include "view/number.h"
+#include "base/number.h"
 #include "../whole_file.h"
 
 #include <setjmp.h>

@@ -1,5 +1,6 @@
 /* analysis/findings/findings_advice.c - the change to make, why this one, and why not the others, each with its number. */
 #include "analysis/findings/findings_advice.h"
+#include "base/number.h"
 
 #include <stdarg.h>
 #include <string.h>
@@ -20,12 +21,6 @@ void advise_against(struct consult *it, enum action action, const char *why, ...
     array_push(&it->finding->against,
                (struct advice){.action = action, .why = findings_vtext(it->findings, why, args), .code = ""});
     va_end(args);
-}
-
-static const char *bytes_text(struct consult *it, uint64_t bytes)
-{
-    return bytes >= 10 << 20 ? text(it, "%lu MiB", (unsigned long)(bytes >> 20))
-                             : text(it, "%lu KiB", (unsigned long)((bytes + 1023) >> 10));
 }
 
 /* Part of the accesses that is remote when pages are interleaved over all nodes. */
@@ -64,7 +59,7 @@ void advise_duplicate(struct consult *it)
     advise_to(it, ACTION_DUPLICATE, code_duplicate(it),
               "no page of it was written after its initialisation, as write protection shows; a copy takes %s, %u of "
               "them %s",
-              bytes_text(it, bytes), it->nodes, bytes_text(it, bytes * it->nodes));
+              number_bytes(bytes), it->nodes, number_bytes(bytes * it->nodes));
 }
 
 void advise_against_duplicate(struct consult *it)

@@ -1,4 +1,5 @@
 /* cli/commands/cmd_doctor.c - numalens doctor: the answer first, then each check, then what would enable the rest. */
+#include "base/number.h"
 #include "cli/command.h"
 #include "cli/terminal.h"
 
@@ -15,14 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-static void print_size(uint64_t size)
-{
-    if (size >= 1 << 20)
-        printf("%6.4g MiB", (double)size / (1 << 20));
-    else
-        printf("%6.4g KiB", (double)size / 1024);
-}
 
 /* Like the paper's Figure 1: a memory field is a node's CPUs and a node's memory. */
 static void print_memory(const struct calibration *calibration, const struct topology *topology)
@@ -50,7 +43,7 @@ static void calibration_print(const struct calibration *calibration, const struc
     for (uint32_t i = 0; i < calibration->cache_count; i++) {
         const struct calibration_cache *cache = &calibration->caches[i];
         printf("  L%u ", cache->level);
-        print_size(cache->size);
+        printf("%10s", number_bytes(cache->size));
         printf("%19.1f  %24.1f\n", cache->field.chased, cache->field.sampled);
     }
     print_memory(calibration, topology);

@@ -11,7 +11,7 @@
 #include "base/replace.h"
 #include "exchange/export/export.h"
 #include "exchange/export/fields.h"
-#include "view/number.h"
+#include "base/number.h"
 
 #include <argp.h>
 #include <errno.h>

@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "exchange/moca_import.h"
 #include "exchange/perf_import.h"
-#include "view/number.h"
+#include "base/number.h"
 
 #include <argp.h>
 #include <stdbool.h>

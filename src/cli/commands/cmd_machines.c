@@ -1,4 +1,5 @@
 /* cli/commands/cmd_machines.c - numalens machines: the models of machines, one of them, or one of the machine at hand. */
+#include "base/number.h"
 #include "cli/command.h"
 
 #include "base/json.h"
@@ -59,9 +60,7 @@ static void print_machine(const struct model *machine)
            machine->node_count == 1 ? "" : "s", machine->node_count * machine->cpus_per_node);
     for (uint32_t i = 0; i < machine->cache_count; i++) {
         const struct model_cache *cache = &machine->caches[i];
-        bool large = cache->bytes >= 1 << 20;
-        printf("  L%u cache  %.4g %s, ", cache->level, (double)cache->bytes / (large ? 1 << 20 : 1024),
-               large ? "MiB" : "KiB");
+        printf("  L%u cache  %s, ", cache->level, number_bytes(cache->bytes));
         printf(cache->cores == 1 ? "each core its own\n" : "shared by %u cores\n", cache->cores);
     }
     print_matrix(machine, "Latency in ns, idle: from the CPUs of a node (rows) to the memory of a node (columns)",

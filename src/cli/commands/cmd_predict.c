@@ -15,7 +15,7 @@
 #include "machine/model.h"
 #include "predict/predict.h"
 #include "topology/topology.h"
-#include "view/number.h"
+#include "base/number.h"
 #include "view/paragraph.h"
 #include "view/table.h"
 

@@ -17,7 +17,7 @@
 #include "cli/sampling_options.h"
 #include "machine/model.h"
 #include "topology/placement.h"
-#include "view/number.h"
+#include "base/number.h"
 #include "wire/record.h"
 
 #include <argp.h>

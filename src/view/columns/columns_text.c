@@ -1,6 +1,6 @@
 /* view/columns/columns_text.c - rows for people: a table of the columns that have a heading. */
 #include "view/columns/columns.h"
-#include "view/number.h"
+#include "base/number.h"
 
 /* "0: 61.2%  1: 38.8%" */
 static void put_nodes(struct table *table, const struct topology *topology, const struct value *value)
@@ -16,7 +16,7 @@ static void put_nodes(struct table *table, const struct topology *topology, cons
     table_cell(table, "%s", text);
 }
 
-/* One of the reused buffers of view/number.h, or the value's own text. */
+/* One of the reused buffers of base/number.h, or the value's own text. */
 static const char *text_of(const struct flow *flow, const struct value *value)
 {
     switch (value->type) {

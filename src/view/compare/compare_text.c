@@ -1,6 +1,6 @@
 /* view/compare/compare_text.c - numalens compare A B as text. */
 #include "view/compare/compare_rows.h"
-#include "view/number.h"
+#include "base/number.h"
 #include "view/paragraph.h"
 #include "view/problems/problems.h"
 #include "view/report/report.h"

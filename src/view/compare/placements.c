@@ -2,7 +2,7 @@
 #include "base/text.h"
 #include "base/json.h"
 #include "view/compare/compare.h"
-#include "view/number.h"
+#include "base/number.h"
 #include "view/paragraph.h"
 #include "view/problems/problems.h"
 #include "view/report/report.h"

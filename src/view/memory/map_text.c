@@ -5,7 +5,7 @@
 #include "base/order.h"
 #include "base/text.h"
 #include "view/memory/map.h"
-#include "view/number.h"
+#include "base/number.h"
 #include "view/paragraph.h"
 #include "view/problems/problems.h"
 #include "view/report/report.h"

@@ -3,7 +3,7 @@
 #include "analysis/thresholds.h"
 
 #include "base/json.h"
-#include "view/number.h"
+#include "base/number.h"
 #include "view/paragraph.h"
 #include "view/problems/problems.h"
 #include "view/table.h"

@@ -1,7 +1,7 @@
 /* view/problems/latency_text.c - latencies for people: the verdict, a histogram, who waits for what. */
 #include "view/problems/latency_report.h"
 
-#include "view/number.h"
+#include "base/number.h"
 #include "view/paragraph.h"
 #include "view/problems/problems.h"
 #include "view/table.h"

@@ -3,7 +3,7 @@
 #include "analysis/thresholds.h"
 #include "base/text.h"
 #include "predict/first_line.h"
-#include "view/number.h"
+#include "base/number.h"
 #include "view/paragraph.h"
 #include "view/problems/patterns.h"
 #include "view/report/report.h"

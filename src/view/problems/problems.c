@@ -1,7 +1,7 @@
 #include "view/problems/problems.h"
 
 #include "base/json.h"
-#include "view/number.h"
+#include "base/number.h"
 #include "view/table.h"
 
 #include <math.h>

@@ -5,7 +5,7 @@
 #include "base/units.h"
 #include "predict/recorded_machine.h"
 #include "view/node_matrix.h"
-#include "view/number.h"
+#include "base/number.h"
 #include "view/paragraph.h"
 #include "view/problems/problems.h"
 #include "view/problems/reuse_report.h"

@@ -1,7 +1,7 @@
 /* view/problems/traffic_words.c - what report traffic says before its tables: the sum and how it is known, or why nothing is. */
 #include "analysis/thresholds.h"
 #include "base/json.h"
-#include "view/number.h"
+#include "base/number.h"
 #include "view/paragraph.h"
 #include "view/problems/traffic_words.h"
 

@@ -4,7 +4,7 @@
 #include "base/json.h"
 #include "base/order.h"
 #include "base/text.h"
-#include "view/number.h"
+#include "base/number.h"
 #include "view/report/report.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 #include "view/report/object_facts.h"
 
 #include "base/text.h"
-#include "view/number.h"
+#include "base/number.h"
 #include "view/paragraph.h"
 
 #include <stdarg.h>

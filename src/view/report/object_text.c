@@ -3,7 +3,7 @@
 #include "view/report/report.h"
 
 #include "base/text.h"
-#include "view/number.h"
+#include "base/number.h"
 #include "view/report/object_facts.h"
 #include "view/table.h"
 

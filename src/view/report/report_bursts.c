@@ -1,5 +1,5 @@
 /* view/report/report_bursts.c - how many bursts a recording has, and the instructions at which they ended early. */
-#include "view/number.h"
+#include "base/number.h"
 #include "view/report/report_parts.h"
 
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 #include "analysis/traffic/traffic.h"
 #include "base/text.h"
 #include "view/node_matrix.h"
-#include "view/number.h"
+#include "base/number.h"
 #include "view/report/report_parts.h"
 #include "view/table.h"
 

@@ -1,6 +1,6 @@
 /* view/report/report_notes.c - how a report was measured and what limits the trust in it: in one line, or all of it. */
 #include "base/text.h"
-#include "view/number.h"
+#include "base/number.h"
 #include "view/report/report_parts.h"
 #include "view/report/report_span.h"
 

@@ -6,7 +6,7 @@
 #include "analysis/thresholds.h"
 #include "analysis/traffic/traffic.h"
 #include "base/text.h"
-#include "view/number.h"
+#include "base/number.h"
 
 #include <errno.h>
 #include <stdlib.h>

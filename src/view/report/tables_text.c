@@ -2,7 +2,7 @@
 #include "base/order.h"
 #include "base/text.h"
 #include "view/columns/columns.h"
-#include "view/number.h"
+#include "base/number.h"
 #include "view/table.h"
 
 #include <stdlib.h>

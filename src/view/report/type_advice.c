@@ -2,7 +2,7 @@
 #include "analysis/thresholds.h"
 #include "base/json.h"
 #include "base/strtab.h"
-#include "view/number.h"
+#include "base/number.h"
 #include "view/report/type_view.h"
 
 #include <stdio.h>

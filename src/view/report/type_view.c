@@ -4,7 +4,7 @@
 #include "analysis/traffic/traffic.h"
 #include "base/json.h"
 #include "base/text.h"
-#include "view/number.h"
+#include "base/number.h"
 #include "view/paragraph.h"
 #include "view/columns/columns.h"
 #include "view/report/report.h"

@@ -1,4 +1,4 @@
-/* view/number.h - numbers for people. Each returns one of a few buffers that are reused: use it at once. */
+/* base/number.h - numbers for people. Each returns one of a few buffers that are reused: use it at once. */
 #pragma once
 
 #include <stdint.h>

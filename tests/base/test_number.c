@@ -1,4 +1,4 @@
-#include "view/number.h"
+#include "base/number.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-#include "view/number.h"
+#include "base/number.h"
 
 #include <stdio.h>
 
