@@ -133,23 +133,6 @@ def pattern():
         assert (row.count("R") + row.count("W") > 10) == (number != 4), "worker %d: %s" % (number, row)
 
 
-@check("phases: the remote share falls in each turn of the worker that is near")
-def phases():
-    found = lines("phases", turns(), "kind=heap", "60")
-    shares = [float(m[1]) for m in (re.match(r" *[\d.]+ \w+ +[1-9]\d* +([\d.]+)%", text) for text in found) if m]
-    low = [share < 50 for share in shares]
-    runs = sum(1 for i, value in enumerate(low) if value and (i == 0 or not low[i - 1]))
-    assert runs in (2, 3), "%d low stretches in %s" % (runs, shares)  # and the filling by the main thread
-    assert int(one(found, r"^(\d+) phases$")[1]) >= 4, "\n".join(found)
-
-
-@check("traffic: pairs of nodes over time")
-def traffic():
-    found = lines("traffic", handover(), "thread=user", "kind=heap", "5")
-    assert re.search(r"accesses +2>1 *$", found[0]), found[0]
-    assert sum(1 for text in found[1:] if text.endswith("100.0%")) >= 4, "\n".join(found)
-
-
 @check("migration: long turns pay, and not when moving is dear")
 def migration():
     label = r"array_new \(alternate_remote\.c:%d\)" % site_line("patterns/alternate_remote.c", "array")
@@ -184,16 +167,6 @@ def lifetimes():
         assert int(m[2]) == 100 and m[1].endswith((" ms", " us")), m[0]
 
 
-@check("latencies: each object's own are spread over steps that add up")
-def latencies():
-    found = lines("latencies", handover(), "object=*handover.c*", "1")
-    m = re.match(buffer_label() + r": (\d+) latencies, mean (\d+) ns", found[0])
-    assert m, "\n".join(found)
-    counts = [int(c[1]) for c in (re.match(r"  (?:< +\d+|more) +ns +(\d+)", text) for text in found) if c]
-    assert sum(counts) == int(m[1]) > 0, "\n".join(found)
-    assert sum(text.count("R") for text in found[1:]) > 40, "remote ones are shown as such"
-
-
 @check("every access once, in order of time, through the API")
 def comma_separated():
     rows = accesses(handover())
@@ -221,7 +194,7 @@ def simulated():
 def listed():
     out = run([NUMALENS, "script", "--list"]).out.decode()
     names = sorted(name[:-2] for name in os.listdir(SCRIPTS) if name.endswith(".c"))
-    assert len(names) >= 9
+    assert len(names) >= 7
     for name in names:
         m = re.search(r"^  %s +(\S.*)$" % re.escape(name), out, re.MULTILINE)
         assert m and len(m[1]) > 15, "%s in:\n%s" % (name, out)
