@@ -58,8 +58,8 @@ CODED(pool_fields, ADDRESS(1, pool.handle, 4), NUMBER(2, pool.parent), REPEATED(
 CODED(alloc_fields, NUMBER(1, alloc.stack), NUMBER(2, alloc.size), ADDRESS(3, alloc.addr, 4), REPEATED(4, alloc.fn),
       PART(alloc.cpu))
 CODED(free_fields, ADDRESS(1, free.addr, 4), REPEATED(2, free.fn), PART(free.cpu))
-CODED(pool_alloc_fields, NUMBER(1, alloc.stack), NUMBER(2, alloc.size), ADDRESS(3, alloc.addr, 4), REPEATED(4, alloc.fn),
-      PART(alloc.cpu), ADDRESS(5, alloc.pool, 0))
+CODED(pool_alloc_fields, NUMBER(1, alloc.stack), NUMBER(2, alloc.size), ADDRESS(3, alloc.addr, 4),
+      REPEATED(4, alloc.fn), PART(alloc.cpu), ADDRESS(5, alloc.pool, 0))
 CODED(touch_fields, ADDRESS(1, touch.addr, 0), ADDRESS(2, touch.ip, 0), REPEATED(3, touch.write), PART(touch.cpu))
 CODED(home_fields, ADDRESS(1, home.page, 12), REPEATED(2, home.size), REPEATED(3, home.node))
 CODED(frame_fields, ADDRESS(1, frame.page, 12), ADDRESS(2, frame.physical, 12))

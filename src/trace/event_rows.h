@@ -14,14 +14,14 @@ struct trace_run;
 
 /* How a field is coded in its column. */
 enum event_code {
-    CODE_NUMBER,          /* varint; zigzag when the field is signed */
-    CODE_PART,            /* of the number before it: the bits above */
-    CODE_DIFFERENCE,      /* zigzag varint of the difference to the column's last value */
-    CODE_ADDRESS,         /* likewise; an address, rotated right by the bits that are 0 in most */
-    CODE_REPEATED,        /* varint value and varint times, for so many events */
-    CODE_RELATIVE,        /* zigzag varint of the difference to the field `other` of the same event */
-    CODE_TEXT,            /* with its NUL */
-    CODE_BYTES,           /* varint count, the bytes; the count is in the field `other` */
+    CODE_NUMBER,     /* varint; zigzag when the field is signed */
+    CODE_PART,       /* of the number before it: the bits above */
+    CODE_DIFFERENCE, /* zigzag varint of the difference to the column's last value */
+    CODE_ADDRESS,    /* likewise; an address, rotated right by the bits that are 0 in most */
+    CODE_REPEATED,   /* varint value and varint times, for so many events */
+    CODE_RELATIVE,   /* zigzag varint of the difference to the field `other` of the same event */
+    CODE_TEXT,       /* with its NUL */
+    CODE_BYTES,      /* varint count, the bytes; the count is in the field `other` */
     CODE_FRAMES, /* varint count, varint how many of the outermost are the last event's; the rest in the next column */
     CODE_MASK,   /* varint 0 for the last event's words, else varint count + 1 and each word */
 };

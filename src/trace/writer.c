@@ -132,8 +132,7 @@ static bool pending_full(struct pending_block *pending, struct trace_run *run)
     pending->bytes += run_bytes(run) - run->bytes_counted;
     run->counted = run->count;
     run->bytes_counted = run_bytes(run);
-    return pending->count >= most || pending->run_count >= BLOCK_RUNS ||
-           pending->bytes >= BLOCK_BYTES;
+    return pending->count >= most || pending->run_count >= BLOCK_RUNS || pending->bytes >= BLOCK_BYTES;
 }
 
 static int write_pending(struct trace_writer *writer, struct pending_block *pending, struct error *err)

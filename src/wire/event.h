@@ -18,7 +18,7 @@ enum event_kind {
     EVENT_MAP, /* mmap, mremap's new place, brk growth */
     EVENT_UNMAP,
     EVENT_STACK, /* defines a call chain; comes before the first event that names it */
-    EVENT_FREE, /* before EVENT_ALLOC: an address is released before it is given again, also at the same time */
+    EVENT_FREE,  /* before EVENT_ALLOC: an address is released before it is given again, also at the same time */
     EVENT_ALLOC,
     EVENT_SAMPLE,
     EVENT_TOUCH,        /* a page fault: first touch of a page */

@@ -15,7 +15,7 @@ enum { WATCHED = sizeof watched / sizeof *watched };
 
 struct running {
     struct count_session *session;
-    struct count_reading readings[2];             /* of intervals, in turn */
+    struct count_reading readings[2];            /* of intervals, in turn */
     const struct count_reading *before, *latest; /* the last but one, and the last */
     const struct count_run *run;
     struct count_run_result *result;

@@ -109,8 +109,7 @@ int settings_hold(struct settings *settings, struct error *err)
     int pipes[2];
     /* The keeper has the lock too, so that it ends with the later one of both. */
     if (flock(settings->files[0], LOCK_EX | LOCK_NB) < 0)
-        return error_set(err, -EBUSY,
-                         "another numalens has changed the settings of NUMA balancing: wait for its end");
+        return error_set(err, -EBUSY, "another numalens has changed the settings of NUMA balancing: wait for its end");
     if (pipe2(pipes, O_CLOEXEC) < 0)
         return error_set(err, -errno, "the settings of NUMA balancing cannot be kept: %s", strerror(errno));
     settings->keeper = fork();
