@@ -259,9 +259,16 @@ enum reuse_flag {
     REUSE_NONTEMPORAL = 8, /* past the caches: no line is read for it */
     REUSE_TIMED =
         16, /* no access of the program: at the end of the burst, `count` is the ns that a load of the line took */
+    REUSE_WATCHED =
+        32, /* a line that was used `count` accesses before the end of the burst, and `bin` ns of its thread's CPU time
+               after it again, or with REUSE_AT_LEAST not yet; a later row of the same burst says more */
+    REUSE_LAST = 64,   /* of such a line, by the word that was used last before, ... */
+    REUSE_OTHER = 128, /* ... or by another that was chosen at random; both: by one visit */
 };
 
-/* Times in accesses, eight bins an octave. */
+enum { REUSE_WATCH_NS = 1000000000 }; /* of a thread's CPU time: longer no line is waited for */
+
+/* Times in accesses, or in ns; eight bins an octave. */
 enum { REUSE_BINS = 62 * 8 };
 
 static inline unsigned reuse_bin(uint64_t time)

@@ -186,13 +186,13 @@ static void compare_size(const struct threads *threads, uint64_t lines, struct t
 {
     static struct reuse_curve all, stores;
     double own = (double)lines / threads->count;
-    reuse_curve_make(&all, &counts, NULL);
+    reuse_curve_make(&all, &counts, NULL, NULL);
     double time = reuse_curve_time(&all, own), accesses = total(&counts);
     assert_true(all.lines > own || truth.misses < 1e-6);
     close_to(reuse_curve_at(&all, time), truth.misses, 0.1, 0.002);
     if (total(&dirty) <= 0)
         return;
-    reuse_curve_make(&stores, &dirty, NULL);
+    reuse_curve_make(&stores, &dirty, NULL, NULL);
     close_to(reuse_curve_at(&stores, time) * total(&dirty) / accesses, truth.written, 0.1, 0.002);
 }
 

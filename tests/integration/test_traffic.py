@@ -83,6 +83,21 @@ def calls():
     close("rests", "abc")
 
 
+@check("what a thread that rests uses again much later: watches tell, and by timers there are none")
+def again():
+    # three arrays, 30 MiB: a cache of 8 MiB forgets them before they are used again, one of 32 MiB has them all
+    with Folder() as folder:
+        ended, whole = recorded(folder, "rests", "10", known=32 << 20)
+        truth = sum(map(sum, counted(ended, whole["seconds"]).values()))
+        bytes_s = {mib: sum(size_of(whole["reuse"], mib << 20)[key] for key in ("read_bytes_s", "write_bytes_s")) for mib in (8, 32)}
+        note("8 MiB: %.2f of %.2f GB/s, 32 MiB: %.2f; %d long bursts" % (
+            bytes_s[8] / 1e9, truth / 1e9, bytes_s[32] / 1e9, whole["long_bursts"]))
+        near(bytes_s[8], truth, "what 8 MiB forget")
+        assert bytes_s[32] < 0.2 * truth, bytes_s
+        _, alone = recorded(folder, "rests", "10", options=["--tick", "timer"])
+        assert alone["known_up_to_bytes"] < 24 << 20, alone["known_up_to_bytes"]
+
+
 @check("a thread that allocates every few accesses: its bytes are not known, and why")
 def allocates():
     with Folder() as folder:

@@ -8,6 +8,7 @@
 #include "agent/sampling/reuse_times.h"
 #include "agent/sampling/sequences.h"
 #include "agent/sampling/tick.h"
+#include "agent/sampling/watch.h"
 #include "agent/signals/signals.h"
 #include "agent/unwind/unwind_modules.h"
 #include "base/sys.h"
@@ -21,8 +22,10 @@ enum {
     FIRST_NS = 50000000, /* of the process's CPU time, before its first */
     LEAST_NS = 2000000,  /* that a burst takes, at most: this, ... */
     MOST_NS = 80000000,  /* ... but no more than a user would notice, ... */
-    PARTS = 12,          /* ... and of what the budget has allowed so far one part in so many */
-    LONGER = 8,          /* one burst in so many takes as many times as long: lines are used again after longer times */
+    WATCHED_NS =
+        4000000, /* ... nor more than this where a watch goes on when it is over: many bursts show more than long ones, ... */
+    PARTS = 12, /* ... and of what the budget has allowed so far one part in so many */
+    LONGER = 8, /* one burst in so many takes as many times as long: lines are used again after longer times */
     RUNS =
         32, /* of a thread's runs between its sleeps, that a burst takes at most, at a tenth of its speed: who waits for
                             an answer waits for some others before it, not for all of a burst */
@@ -81,10 +84,15 @@ static size_t times_bytes(void)
     return (sizeof(struct reuse_times) + PAGE_LARGEST - 1) & ~(PAGE_LARGEST - 1ul);
 }
 
-/* Behind the stepper's memory: the times, then the breakpoint's page. */
+/* Behind the stepper's memory: the times, the breakpoint's page, what watches need. */
+static uint8_t *breakpoint_page(void)
+{
+    return bursts.reserved + step_long_bytes() + times_bytes();
+}
+
 static size_t reserved_bytes(void)
 {
-    return step_long_bytes() + times_bytes() + PAGE_LARGEST;
+    return step_long_bytes() + times_bytes() + PAGE_LARGEST + watch_bytes();
 }
 
 void long_start(void)
@@ -99,6 +107,7 @@ void long_forget(void)
         return;
     used = false;
     bursts.reserved = NULL;
+    watch_forget(NULL);
     bursts.times = NULL;
     bursts.refused = bursts.resuming = bursts.counts_last = bursts.replaced = false;
     atomic_store(&bursts.paused, false);
@@ -141,6 +150,7 @@ static bool make(void)
         return false;
     }
     bursts.may_pause = !(agent_region->config.flags & WIRE_TICK_TIMER_ONLY);
+    watch_forget(bursts.may_pause ? breakpoint_page() + PAGE_LARGEST : NULL);
     bursts.times = (struct reuse_times *)times;
     bursts.refused = false;
     return true;
@@ -182,13 +192,13 @@ static bool set_breakpoint(const struct agent_thread *self, uint64_t at)
         .bp_len = sizeof(long),
         .sample_period = 1,
     };
-    return tick_event(&attr, bursts.reserved + step_long_bytes() + times_bytes(), signals_tick(),
-                      tick > NUMBER_LEAST ? tick : NUMBER_LEAST, &bursts.breakpoint);
+    return tick_event(&attr, breakpoint_page(), signals_tick(), tick > NUMBER_LEAST ? tick : NUMBER_LEAST,
+                      &bursts.breakpoint);
 }
 
 static void clear_breakpoint(void)
 {
-    uint8_t *page = bursts.reserved + step_long_bytes() + times_bytes();
+    uint8_t *page = breakpoint_page();
     sys_call(SYS_mmap, page, (size_t)PAGE_UNIT, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1,
              0L);
     sys_call(SYS_madvise, page, (size_t)PAGE_UNIT, MADV_DONTFORK);
@@ -238,6 +248,8 @@ static uint64_t run_ns(void)
 static uint64_t longest(uint64_t cpu_ns)
 {
     uint64_t allowed = cpu_ns / 1000000 * share_ppm() / PARTS, runs = run_ns() * RUNS;
+    if (watch_may())
+        return allowed < LEAST_NS || runs < LEAST_NS ? LEAST_NS : WATCHED_NS;
     if (bursts.number % LONGER == LONGER - 1 && !bursts.replaced) /* in threads that wait often no long one might end */
         allowed *= LONGER;
     bursts.replaced = false;
@@ -302,26 +314,41 @@ static bool send_end(struct agent_thread *self, const struct event_long_burst *b
     return true;
 }
 
+static bool send_row(struct agent_thread *self, const struct event_reuse *row)
+{
+    const uint32_t words = (sizeof(struct wire_event) + sizeof *row) / 8;
+    struct wire_event *record = reserve(self, words);
+    if (!record)
+        return false;
+    *(struct event_reuse *)record->body = *row;
+    send_event(self, record, words, EVENT_REUSE);
+    return true;
+}
+
+static void send_watched(struct agent_thread *self)
+{
+    struct event_reuse row;
+    if (self->producer.ring && watch_look(self, &row) && !send_row(self, &row))
+        account_loss(self, LOSS_SAMPLE_FULL);
+}
+
 void long_send(struct agent_thread *self)
 {
+    send_watched(self);
     if (!owns(self) || bursts.phase != SENDING || !self->producer.ring)
         return;
-    const uint32_t words = (sizeof(struct wire_event) + sizeof(struct event_reuse)) / 8;
     while (bursts.sent < bursts.times->row_count) {
         const struct reuse_row *row = &bursts.times->rows[bursts.sent];
-        struct wire_event *record = reserve(self, words);
-        if (!record)
-            return; /* the next tick finds more room */
         uint8_t flags = row->flags;
         if (flags & REUSE_WRITE && step_is_nontemporal(row->pc))
             flags |= REUSE_NONTEMPORAL;
-        *(struct event_reuse *)record->body = (struct event_reuse){.pc = row->pc,
-                                                                   .addr = row->addr,
-                                                                   .count = row->count,
-                                                                   .burst = bursts.burst.burst,
-                                                                   .bin = row->bin,
-                                                                   .flags = flags};
-        send_event(self, record, words, EVENT_REUSE);
+        if (!send_row(self, &(struct event_reuse){.pc = row->pc,
+                                                  .addr = row->addr,
+                                                  .count = row->count,
+                                                  .burst = bursts.burst.burst,
+                                                  .bin = row->bin,
+                                                  .flags = flags}))
+            return; /* the next tick finds more room */
         bursts.sent++;
     }
     struct event_long_burst before = {.counted = bursts.before,
@@ -345,6 +372,8 @@ void long_stop(void)
 
 void long_thread_stop(struct agent_thread *self)
 {
+    send_watched(self);
+    watch_thread_stop(self);
     if (!owns(self))
         return;
     if (atomic_exchange(&bursts.paused, false))
@@ -358,6 +387,8 @@ void long_thread_stop(struct agent_thread *self)
 
 static void finish(struct agent_thread *self, enum long_end end)
 {
+    if (bursts.phase == LOOKING) /* else what followed was counted, and the watch began before that */
+        watch_start(self, bursts.times, bursts.number + 1);
     /* each second time at least it looks from the start */
     bursts.counts_last = !bursts.counts_last && (bursts.phase == COUNTING || bursts.times->now < SLICE_LEAST);
     bursts.burst = (struct event_long_burst){
@@ -516,6 +547,7 @@ void long_run(struct agent_thread *self, ucontext_t *context)
     bool enough = ran && run.end == LONG_ENOUGH;
     if (enough) {
         reuse_time_loads(bursts.times, account_random(self), pace_time_load);
+        watch_start(self, bursts.times, bursts.number + 1);
         count_behind(self, context);
     }
     bursts.took_ns += spent_since(began_ns);

@@ -116,6 +116,7 @@ void reuse_follow(struct reuse_times *times, uint64_t hash, uint64_t pc, uint64_
         *line = (struct reuse_line){.line = number + 1, .first = times->now};
     }
     line->last = times->now;
+    line->word = addr / sizeof(uint64_t) % (CACHE_LINE / sizeof(uint64_t));
     if (write)
         store(times, line, pc, addr);
 }

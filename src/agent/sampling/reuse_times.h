@@ -33,6 +33,7 @@ struct reuse_line {
     uint64_t first; /* of its first in the burst */
     uint64_t gap;   /* the longest time between uses since it was last stored to, or since the first */
     bool stored;
+    uint8_t word; /* of the line, that was used last */
 };
 
 struct reuse_row {

@@ -3,6 +3,7 @@
 
 #include "analysis/reuse/reuse_curve.h"
 #include "analysis/reuse/reuse_weights.h"
+#include "analysis/reuse/watches.h"
 #include "analysis/thresholds.h"
 #include "base/interval.h"
 #include "base/order.h"
@@ -24,6 +25,7 @@ struct burst {
     uint64_t process_ns, accesses;
     double followed;           /* accesses that its rows stand for */
     double line;               /* lines that each one stands for that was followed */
+    double lines;              /* different ones, so many */
     double weight[GROUPS + 1]; /* accesses of the program that each of these stands for: without group k, then of all */
     double rate[GROUPS + 1];   /* accesses per ns of CPU time, without group k, then of all; 0: was not counted */
 };
@@ -39,7 +41,9 @@ struct row {
 struct reuse {
     const struct flow *flow;
     array_of(struct burst) bursts;
-    array_of(struct row) rows; /* by subject */
+    array_of(struct row) rows;      /* by subject */
+    array_of(struct watch) watches; /* likewise; one of a burst */
+    struct watched_words words;
     double rate, seconds;
     uint32_t looked, groups;
     double student;                     /* Student's interval of so many groups at 95%, in standard errors */
@@ -52,6 +56,12 @@ ORDER_BY(by_thread_and_number, struct burst, ORDER(a->thread, b->thread) ?: ORDE
 ORDER_BY(by_process_time, struct flow_long_burst, ORDER(a->time, b->time))
 
 ORDER_BY(by_subject, struct row, ORDER(a->subject, b->subject) ?: ORDER(a->burst, b->burst))
+
+/* Of one burst, the one that says most comes first. */
+ORDER_BY(by_watched_burst, struct watch,
+         ORDER(a->burst, b->burst) ?: ORDER(a->flags & REUSE_AT_LEAST, b->flags & REUSE_AT_LEAST) ?: ORDER(b->ns, a->ns))
+
+ORDER_BY(by_watched_subject, struct watch, ORDER(a->subject, b->subject))
 
 struct tails {
     const struct flow *flow;
@@ -245,6 +255,21 @@ static struct burst *burst_of(struct reuse *reuse, uint32_t thread, uint32_t num
                : NULL;
 }
 
+static void keep_one_watch_a_burst(struct reuse *reuse)
+{
+    size_t kept = 0;
+    array_sort(&reuse->watches, by_watched_burst);
+    for (size_t i = 0; i < reuse->watches.count; i++) {
+        const struct watch *watch = &reuse->watches.items[i];
+        if (kept && reuse->watches.items[kept - 1].burst == watch->burst)
+            continue;
+        watched_words_add(&reuse->words, watch);
+        reuse->watches.items[kept++] = *watch;
+    }
+    reuse->watches.count = kept;
+    array_sort(&reuse->watches, by_watched_subject);
+}
+
 static void take_rows(struct reuse *reuse)
 {
     const struct flow_reuse *rows;
@@ -262,11 +287,20 @@ static void take_rows(struct reuse *reuse)
                           .bin = rows[i].event.bin < REUSE_BINS ? rows[i].event.bin : REUSE_BINS - 1,
                           .flags = rows[i].event.flags,
                           .value = (double)rows[i].event.count};
+        if (row.flags & REUSE_WATCHED) {
+            array_push(&reuse->watches, (struct watch){.subject = row.subject,
+                                                       .burst = row.burst,
+                                                       .age = row.value,
+                                                       .ns = (double)reuse_bin_time(row.bin),
+                                                       .flags = row.flags});
+            continue;
+        }
         if (!(row.flags & REUSE_DIRTY))
             burst->followed += row.value;
         array_push(&reuse->rows, row);
     }
     array_sort(&reuse->rows, by_subject);
+    keep_one_watch_a_burst(reuse);
 }
 
 /* Of the CPU time, what sampling left to the program. */
@@ -275,6 +309,11 @@ static double own_share(const struct flow *flow)
     const struct trace_session *ending = flow_ending(flow);
     double cpu_ns = ending ? (double)trace_session_number(ending, "cpu_ns", 0) : 0;
     return cpu_ns > 0 ? fmax(1 - (double)trace_session_number(ending, "handler_ns", 0) / cpu_ns, 0) : 1;
+}
+
+static double rate_of(const struct reuse *reuse, const struct burst *burst, unsigned without)
+{
+    return burst->rate[without] > 0 ? burst->rate[without] : reuse->rate;
 }
 
 static void weigh(struct reuse *reuse)
@@ -287,6 +326,8 @@ static void weigh(struct reuse *reuse)
         struct burst *burst = &bursts[row->burst];
         if (!(row->flags & REUSE_DIRTY))
             burst->line = burst->line > 0 && burst->line < row->value ? burst->line : row->value;
+        if (!(row->flags & REUSE_DIRTY) && row->flags & REUSE_AT_LEAST)
+            burst->lines += row->value;
     }
     array_each (&reuse->rows, const struct row, row) {
         const struct burst *burst = &bursts[row->burst];
@@ -305,8 +346,7 @@ static void weigh(struct reuse *reuse)
             times[i] *= all / sum;
         reuse_weights_find(weights, times);
         for (size_t i = 0; i < count; i++) {
-            double rate = bursts[i].rate[k] > 0 ? bursts[i].rate[k] : reuse->rate;
-            bursts[i].weight[k] = rate * times[i] / (double)bursts[i].accesses;
+            bursts[i].weight[k] = rate_of(reuse, &bursts[i], k) * times[i] / (double)bursts[i].accesses;
         }
     }
     free(times);
@@ -337,7 +377,22 @@ static double footprint(const struct reuse_curve *curve, uint64_t accesses)
     return lines;
 }
 
-/* The footprint of the longest burst but a few. */
+/* Watches [from, to), without group k. A watch stands for the lines that its burst left. */
+static void add_watches(const struct reuse *reuse, size_t from, size_t to, unsigned k, struct reuse_watched *watched)
+{
+    struct watched_words words = {0};
+    memset(watched, 0, sizeof *watched);
+    for (size_t i = from; i < to; i++)
+        watched_words_add(&words, &reuse->watches.items[i]);
+    double factor = watched_words_factor(&words, &reuse->words);
+    for (size_t i = from; i < to; i++) {
+        const struct watch *one = &reuse->watches.items[i];
+        const struct burst *burst = &reuse->bursts.items[one->burst];
+        reuse_watched_add(watched, one, burst->lines * burst->weight[k], rate_of(reuse, burst, k), factor);
+    }
+}
+
+/* What watches show, or the footprint of the longest burst but a few. */
 static double known_lines(const struct reuse *reuse)
 {
     uint64_t longest[LONGEST] = {0};
@@ -350,7 +405,9 @@ static double known_lines(const struct reuse *reuse)
                 length = other;
             }
     }
-    return footprint(&reuse->all[GROUPS], longest[LONGEST - 1]);
+    const struct reuse_curve *all = &reuse->all[GROUPS];
+    uint64_t watched = all->watched ? reuse_bin_time(all->watched) : 0;
+    return footprint(all, watched > longest[LONGEST - 1] ? watched : longest[LONGEST - 1]);
 }
 
 static void reuse_free(void *made)
@@ -360,6 +417,7 @@ static void reuse_free(void *made)
         return;
     array_free(&reuse->bursts);
     array_free(&reuse->rows);
+    array_free(&reuse->watches);
     free(reuse);
 }
 
@@ -376,6 +434,7 @@ static struct reuse *reuse_make(const struct flow *flow)
     take_rows(reuse);
     weigh(reuse);
     struct reuse_counts *counts = mem_alloc(sizeof *counts);
+    struct reuse_watched *watched = mem_alloc(sizeof *watched);
     for (unsigned k = 0; k <= GROUPS; k++) {
         memset(counts, 0, sizeof *counts);
         array_each (&reuse->rows, const struct row, row) {
@@ -384,8 +443,10 @@ static struct reuse *reuse_make(const struct flow *flow)
         }
         array_each (&reuse->bursts, const struct burst, burst)
             counts->at_once += ((double)burst->accesses - burst->followed) * burst->weight[k];
-        reuse_curve_make(&reuse->all[k], counts, NULL);
+        add_watches(reuse, 0, reuse->watches.count, k, watched);
+        reuse_curve_make(&reuse->all[k], counts, watched, NULL);
     }
+    free(watched);
     free(counts);
     reuse->known_lines = known_lines(reuse);
     return reuse;
@@ -462,13 +523,14 @@ static double total(const struct reuse_counts *counts)
 }
 
 /* Lines that pass a cache that forgets after `time`. */
-static double misses(const struct reuse_counts *counts, const struct reuse_curve *all, double time)
+static double misses(const struct reuse_counts *counts, const struct reuse_watched *watched,
+                     const struct reuse_curve *all, double time)
 {
     struct reuse_curve curve;
     double accesses = total(counts);
     if (accesses <= 0)
         return 0;
-    reuse_curve_make(&curve, counts, all);
+    reuse_curve_make(&curve, counts, watched, all);
     return accesses * reuse_curve_at(&curve, time);
 }
 
@@ -491,6 +553,17 @@ static double error_of(const struct reuse *reuse, const struct spread *spread)
 
 ORDER_BY(by_bytes, struct reuse_object, ORDER(b->bytes.read + b->bytes.written, a->bytes.read + a->bytes.written))
 
+/* The first watch of a subject, at `from` or behind it; `*to`: the first that is not. */
+static size_t watches_of(const struct reuse *reuse, uint64_t subject, size_t from, size_t *to)
+{
+    const struct watch *watches = reuse->watches.items;
+    while (from < reuse->watches.count && watches[from].subject < subject)
+        from++;
+    for (*to = from; *to < reuse->watches.count && watches[*to].subject == subject; ++*to)
+        ;
+    return from;
+}
+
 void reuse_ask(const struct reuse *reuse, double bytes, struct reuse_answer *answer)
 {
     double times[GROUPS + 1], scale = CACHE_LINE / reuse->seconds;
@@ -504,6 +577,8 @@ void reuse_ask(const struct reuse *reuse, double bytes, struct reuse_answer *ans
     for (unsigned k = 0; k <= GROUPS; k++)
         times[k] = reuse_curve_time(&reuse->all[k], lines);
     struct subject *subject = mem_alloc(sizeof *subject);
+    struct reuse_watched *watched = mem_alloc(sizeof *watched);
+    size_t watched_from = 0, watched_to = 0;
     for (size_t from = 0, to; from < reuse->rows.count; from = to) {
         struct spread read = {0}, written = {0};
         const struct row *first = &reuse->rows.items[from];
@@ -511,13 +586,17 @@ void reuse_ask(const struct reuse *reuse, double bytes, struct reuse_answer *ans
         for (to = from; to < reuse->rows.count && reuse->rows.items[to].subject == first->subject; to++)
             ;
         gather(reuse, from, to, subject);
+        watched_from = watches_of(reuse, first->subject, watched_to, &watched_to);
         for (size_t i = from; i < to && object == FLOW_NONE; i++)
             object = reuse->rows.items[i].object;
         for (unsigned k = 0; k <= GROUPS; k++) {
             const struct reuse_curve *all = &reuse->all[k];
-            double past = misses(&subject->counts[PAST][k], all, times[k]);
-            double in = misses(&subject->counts[CACHED][k], all, times[k]) * scale,
-                   out = (misses(&subject->counts[DIRTY][k], all, times[k]) + past) * scale;
+            if (watched_from < watched_to)
+                add_watches(reuse, watched_from, watched_to, k, watched);
+            double past = misses(&subject->counts[PAST][k], NULL, all, times[k]);
+            double in = misses(&subject->counts[CACHED][k], watched_from < watched_to ? watched : NULL, all, times[k]) *
+                        scale,
+                   out = (misses(&subject->counts[DIRTY][k], NULL, all, times[k]) + past) * scale;
             if (k == GROUPS) {
                 read.value = in;
                 written.value = out;
@@ -541,6 +620,7 @@ void reuse_ask(const struct reuse *reuse, double bytes, struct reuse_answer *ans
     answer->all = (struct reuse_bytes){all_read.value, all_written.value, error_of(reuse, &all_read),
                                        error_of(reuse, &all_written)};
     array_sort(&answer->objects, by_bytes);
+    free(watched);
     free(subject);
 }
 

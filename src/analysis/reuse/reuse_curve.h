@@ -16,15 +16,26 @@ struct reuse_counts {
     double smallest_row; /* the smallest row that these are the sum of: what one line stands for that was followed */
 };
 
+/* Lines that were waited for behind bursts: reuse times longer than these (watches.h). */
+struct reuse_watched {
+    double at_risk[REUSE_BINS]; /* that were waited for in the bin, ... */
+    double used[REUSE_BINS];    /* ... and were used in it */
+    double known[REUSE_BINS];   /* watches that lasted so long, or ended by a use */
+    double weight, count;       /* of all: what they stand for; watches */
+};
+
 struct reuse_curve {
     double survival[REUSE_BINS]; /* S at each bin's end */
     double hazard[REUSE_BINS];   /* of those that got as far as the bin, the share that ends in it */
     unsigned last;               /* the last bin that anything is known of */
+    unsigned watched;            /* the last one that enough watches say something of; 0: none */
     double lines;                /* footprint at its end */
 };
 
-/* Where few are left of its own, the curve of `all` is followed (NULL: it is that itself). */
-void reuse_curve_make(struct reuse_curve *curve, const struct reuse_counts *counts, const struct reuse_curve *all);
+/* Watches are followed where bursts show no more (NULL: there are none); the curve of `all` where few are left of its own (NULL: it is
+ * that itself). */
+void reuse_curve_make(struct reuse_curve *curve, const struct reuse_counts *counts, const struct reuse_watched *watched,
+                      const struct reuse_curve *all);
 
 /* The time, in bins and parts of one, at which the footprint is `lines`; at most the last that is known. */
 double reuse_curve_time(const struct reuse_curve *curve, double lines);
