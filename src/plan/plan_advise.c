@@ -424,7 +424,7 @@ int plan_advise(struct placement_plan *plan, const struct findings *findings, st
         consider(&it, finding);
     int code = flow_each_access(it.flow, count_access, &it, err);
     double remote = (double)it.elsewhere_remote, copied = 0;
-    bool pins = it.threads == PLACE_TOGETHER, parted = false, interleaves = plan->entries.count > 0 && !pins;
+    bool pins = it.threads == PLACE_TOGETHER, separated = false, interleaves = plan->entries.count > 0 && !pins;
     array_each (&it.candidates, struct candidate, candidate) {
         double of_it = settle(&it, candidate) * (double)candidate->accesses;
         remote += of_it;
@@ -434,9 +434,9 @@ int plan_advise(struct placement_plan *plan, const struct findings *findings, st
         if (candidate->together)
             continue;
         enum place_policy policy = plan->entries.items[candidate->number].policy;
-        parted |= policy == PLACE_SPLIT || policy == PLACE_PREFERRED;
+        separated |= policy == PLACE_SPLIT || policy == PLACE_PREFERRED;
         pins |=
-            parted || policy == PLACE_LOCAL; /* what is local to a thread is not once the scheduler has moved that */
+            separated || policy == PLACE_LOCAL; /* what is local to a thread is not once the scheduler has moved that */
         interleaves &= policy == PLACE_INTERLEAVE;
     }
     if (pins) {
@@ -444,7 +444,7 @@ int plan_advise(struct placement_plan *plan, const struct findings *findings, st
         struct plan_entry *entry = placement_plan_add(plan, PLACE_THREAD, "*",
                                                       it.threads == PLACE_TOGETHER ? PLACE_TOGETHER : PLACE_DISTRIBUTE);
         entry->evidence = it.threads == PLACE_TOGETHER ? it.threads_evidence
-                          : parted
+                          : separated
                               ? mem_strdup("the parts above are for threads on the nodes in turn, in order of creation")
                               : mem_strdup("what is local above stays so while threads stay on their nodes");
     }

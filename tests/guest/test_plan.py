@@ -59,6 +59,9 @@ def script(build):
     run("refused", program, "--refused", numalens, "apply", "--json", "/root/out/refused.json", "plan", "--", program, "data.bin")
     lines.append("printf 'numalens plan 1\\nfile */data.bin @ split all\\n' >several")
     run("several", program, "--refused", numalens, "apply", "--json", "/root/out/several.json", "several", "--", program, "data.bin")
+    # In memory already, on one of the nodes that it is wanted on: a file of the root, which is memory, cannot be dropped.
+    lines += ["taskset 1 cp data.bin there.bin", "printf 'numalens plan 1\\nfile */there.bin @ interleave all\\n' >there"]
+    run("there", numalens, "apply", "-q", "there", "--", program, "there.bin")
     for name, entry in THREADS.items():
         lines.append(f"printf 'numalens plan 1\\n{entry}\\n' >{name}.threads")
         run(name, numalens, "apply", "-q", f"{name}.threads", "--", program, "--threads")
@@ -180,6 +183,12 @@ def judge_others(tap, results):
               results.text("balancing").strip() == "0", seen, *results.notes("local"))
 
 
+def judge_there(tap, results):
+    pages = rows(results.text("there.out"))[0].get("file", [0] * 5)
+    tap.check("a file that is in memory already is spread over the nodes", results.status("there") == 0 and
+              all(abs(count / PAGES - 0.25) < 0.02 for count in pages[:4]), pages, *results.notes("there"))
+
+
 def judge_threads(tap, results):
     """One CPU on each node."""
     def nodes(name):
@@ -211,6 +220,7 @@ def judge(tap, build, folder):
     judge_entries(tap, results, "applied", ("memory policy", "affinity"))
     judge_pages(tap, results, "plan", output="pages")
     judge_others(tap, results)
+    judge_there(tap, results)
     judge_threads(tap, results)
     judge_full(tap, results)
     judge_pages(tap, results, "refused", skipped=("file",))

@@ -68,8 +68,51 @@ static long bind_stripe(void *context, uint32_t part, uint64_t addr, uint64_t si
     return prefer_range(stripes->entry->part_nodes[part], addr, size, stripes->moves);
 }
 
+enum { BATCH = 128 /* pages that the kernel is asked about at once */ };
+
+/* The kernel moves only what is on none of the wanted nodes. Of so many pages, those of a node that has more than its part go to the nodes
+ * that have less. */
+static void spread_batch(const struct place_entry *entry, void **pages, unsigned long count)
+{
+    int nodes[BATCH], targets[BATCH], status[BATCH];
+    unsigned most[PLACE_PARTS], part, surplus = 0;
+    if (sys_call(SYS_move_pages, 0, count, pages, NULL, nodes, 0) < 0)
+        return;
+    for (part = 0; part < entry->part_count; part++)
+        most[part] = (unsigned)(count + entry->part_count - 1) / entry->part_count;
+    for (unsigned long i = 0; i < count; i++) {
+        for (part = 0; part < entry->part_count && entry->part_nodes[part] != nodes[i]; part++)
+            ;
+        if (part < entry->part_count && most[part] > 0)
+            most[part]--;
+        else if (nodes[i] >= 0)
+            pages[surplus++] = pages[i];
+    }
+    part = 0;
+    for (unsigned i = 0; i < surplus; i++) {
+        while (part + 1 < entry->part_count && most[part] == 0)
+            part++;
+        most[part] -= most[part] > 0;
+        targets[i] = entry->part_nodes[part];
+    }
+    if (surplus)
+        sys_call(SYS_move_pages, 0, (unsigned long)surplus, pages, targets, status, MPOL_MF_MOVE);
+}
+
+static void spread(const struct place_entry *entry, uint64_t addr, uint64_t size)
+{
+    void *pages[BATCH];
+    for (uint64_t at = 0; at < size;) {
+        unsigned long count = 0;
+        for (; count < BATCH && at < size; at += place_page)
+            pages[count++] = (void *)(addr + at);
+        spread_batch(entry, pages, count);
+    }
+}
+
 static long set_policy(const struct place_entry *entry, uint64_t addr, uint64_t size, bool moves, int node)
 {
+    long result;
     uint64_t mask[PLACE_WORDS];
     struct stripes stripes = {.entry = entry, .moves = moves};
     mask_of(entry, mask);
@@ -79,7 +122,10 @@ static long set_policy(const struct place_entry *entry, uint64_t addr, uint64_t 
     case PLACE_PREFERRED:
         return prefer_range(entry->part_nodes[0], addr, size, moves);
     case PLACE_INTERLEAVE:
-        return bind_range(MPOL_INTERLEAVE, mask, addr, size, moves);
+        result = bind_range(MPOL_INTERLEAVE, mask, addr, size, moves);
+        if (moves && (result >= 0 || result == -EIO))
+            spread(entry, addr, size);
+        return result;
     case PLACE_LOCAL:
         return node < 0 ? bind_range(MPOL_LOCAL, NULL, addr, size, false) : prefer_range(node, addr, size, moves);
     default:
@@ -275,12 +321,11 @@ static bool is_wanted(const struct place_entry *entry, int node)
  * counted. */
 static void count_pages(struct found *found, uint64_t addr, uint64_t size, int wanted)
 {
-    enum { PAGES = 128 };
-    void *pages[PAGES];
-    int nodes[PAGES];
+    void *pages[BATCH];
+    int nodes[BATCH];
     for (uint64_t at = 0; at < size;) {
         unsigned long count = 0;
-        for (; count < PAGES && at < size; at += place_page, count++) {
+        for (; count < BATCH && at < size; at += place_page, count++) {
             pages[count] = (void *)(addr + at);
             nodes[count] = -1;
         }
