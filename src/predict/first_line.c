@@ -5,6 +5,7 @@
 #include "analysis/traffic/traffic.h"
 #include "base/mem.h"
 #include "base/number.h"
+#include "base/units.h"
 #include "machine/model.h"
 #include "predict/gain.h"
 #include "predict/recorded_machine.h"
@@ -393,6 +394,27 @@ static void take(struct judge *judge, struct error *err)
     findings->grade = grade_name(capacity_grade(&judge->as_is));
 }
 
+/* Of the CPU time, what remote lines can take at most: each waits for no longer than its way from another node is longer, one after the
+ * other. Loads that were timed may have missed a cache that others filled; how many lines a cache of that size leaves to memory is
+ * known apart from that. Bytes are of all nodes' pairs alike read and written. */
+static double waiting_at_most(const struct judge *judge)
+{
+    const struct traffic *traffic = judge->traffic;
+    const struct model *machine = judge->machine;
+    uint32_t nodes = machine->node_count;
+    double total = traffic_total(&traffic->all), cpu_s = 0, ns = 0;
+    array_each (&traffic->threads, const struct traffic_thread, thread)
+        cpu_s += thread->user_s;
+    if (!judge->demand || traffic->source != TRAFFIC_BURSTS || total <= 0 || cpu_s <= 0)
+        return 1;
+    for (uint32_t i = 0; i < nodes * nodes; i++) {
+        double near = machine->latency[i / nodes * nodes + i / nodes];
+        ns += traffic->node_pairs[i] / CACHE_LINE * traffic->seconds * fmax(machine->latency[i] - near, 0);
+    }
+    double unplaced = traffic->unplaced < total ? total / (total - traffic->unplaced) : 1;
+    return ns * unplaced * (traffic->all.read / total) * (1 + 2 * traffic->all.error / total) * 1e-9 / cpu_s;
+}
+
 static const char *on_one_line(struct findings *findings)
 {
     char *text = mem_strdup(findings->verdict_lines);
@@ -426,6 +448,9 @@ static void judge_on(struct findings *findings, const struct model *machine)
     judge.share_low = share_there(findings, findings->remote_time_low);
     judge.share_high = share_there(findings, findings->remote_time_high);
     take(&judge, &err);
+    double most = waiting_at_most(&judge);
+    judge.share_low = fmin(judge.share_low, most);
+    judge.share_high = fmin(judge.share_high, most);
     if ((double)findings->facts->bursts < thresholds.fewest_bursts) {
         findings->matters = MATTERS_UNDECIDED;
         put(&judge, "too few samples to say.");
