@@ -339,6 +339,15 @@ static void put_all_cpus(struct judge *judge)
                                  judge->full ? asked_text(judge, &full) : may_be_asked_text(judge, &full)));
 }
 
+/* What helps where waiting decides: interleaved, an object is as remote as before. */
+static const struct advice *against_waiting(const struct finding *finding)
+{
+    array_each (&finding->advice, const struct advice, advice)
+        if (advice->action != ACTION_INTERLEAVE)
+            return advice;
+    return finding->advice.items;
+}
+
 /* "Let each thread initialise the part it uses (first touch): plate." */
 static void put_to_do(struct judge *judge)
 {
@@ -349,7 +358,14 @@ static void put_to_do(struct judge *judge)
     const struct finding *first = at < count ? &findings->items.items[at] : NULL;
     if ((findings->matters != MATTERS && !judge->full) || !first || first->advice.count == 0)
         return;
-    put(judge, findings_text(findings, "%s: %s.", action_text(first->advice.items[0].action), first->name));
+    const struct advice *advice = first->advice.items;
+    bool waits = judge->by_latency && !judge->full;
+    if (waits && advice->action == ACTION_INTERLEAVE && first->prove)
+        put(judge, findings_text(findings, "%s: %s, once it is proved that no thread writes it: %s",
+                                 action_text(ACTION_DUPLICATE), first->name, first->prove));
+    else
+        put(judge, findings_text(findings, "%s: %s.", action_text((waits ? against_waiting(first) : advice)->action),
+                                 first->name));
 }
 
 /* "Sampling took 40% of its time (--budget: 2%), which slows what it measures." */
@@ -396,8 +412,8 @@ static void take(struct judge *judge, struct error *err)
 
 /* Of the CPU time, what remote lines can take at most: each waits for no longer than its way from another node is longer, one after the
  * other. Loads that were timed may have missed a cache that others filled; how many lines a cache of that size leaves to memory is
- * known apart from that. Bytes are of all nodes' pairs alike read and written. */
-static double waiting_at_most(const struct judge *judge)
+ * known apart from that. Bytes are of all nodes' pairs alike read and written; `errors`: of them, standard ones that are added. */
+static double waiting_at_most(const struct judge *judge, double errors)
 {
     const struct traffic *traffic = judge->traffic;
     const struct model *machine = judge->machine;
@@ -412,7 +428,7 @@ static double waiting_at_most(const struct judge *judge)
         ns += traffic->node_pairs[i] / CACHE_LINE * traffic->seconds * fmax(machine->latency[i] - near, 0);
     }
     double unplaced = traffic->unplaced < total ? total / (total - traffic->unplaced) : 1;
-    return ns * unplaced * (traffic->all.read / total) * (1 + 2 * traffic->all.error / total) * 1e-9 / cpu_s;
+    return ns * unplaced * (traffic->all.read / total) * (1 + errors * traffic->all.error / total) * 1e-9 / cpu_s;
 }
 
 static const char *on_one_line(struct findings *findings)
@@ -448,9 +464,8 @@ static void judge_on(struct findings *findings, const struct model *machine)
     judge.share_low = share_there(findings, findings->remote_time_low);
     judge.share_high = share_there(findings, findings->remote_time_high);
     take(&judge, &err);
-    double most = waiting_at_most(&judge);
-    judge.share_low = fmin(judge.share_low, most);
-    judge.share_high = fmin(judge.share_high, most);
+    judge.share_low = fmin(judge.share_low, waiting_at_most(&judge, 0));
+    judge.share_high = fmin(judge.share_high, waiting_at_most(&judge, 2));
     if ((double)findings->facts->bursts < thresholds.fewest_bursts) {
         findings->matters = MATTERS_UNDECIDED;
         put(&judge, "too few samples to say.");

@@ -264,6 +264,18 @@ static void latency_alone(void **state)
     }
 }
 
+/* The same loads, of lines that a cache of the machine's size has: what filled that cache when they were timed was another program. */
+static void slow_beside_others(void **state)
+{
+    (void)state;
+    struct judged judged =
+        judge((struct run){.traffic = true, .cached = true, .rounds = ROUNDS, .latency = SLOW, .distance = 512});
+    assert_int_equal(judged.findings->matters, MATTERS_NOT);
+    assert_true(judged.findings->remote_time_low > judged.findings->remote_time_bound);
+    says(judged.findings, "waiting for remote memory takes 0.0% to 0.");
+    judged_free(&judged);
+}
+
 static void too_few(void **state)
 {
     (void)state;
@@ -374,6 +386,7 @@ int main(void)
         cmocka_unit_test(near_the_limit),
         cmocka_unit_test(without_traffic),
         cmocka_unit_test(latency_alone),
+        cmocka_unit_test(slow_beside_others),
         cmocka_unit_test(too_few),
         cmocka_unit_test(hardly_any_samples),
         cmocka_unit_test(dear_sampling),

@@ -36,6 +36,7 @@ struct run {
     unsigned distance; /* bytes between a burst's accesses */
     bool shared;       /* every other pass is over a second array, all of which all workers use */
     bool unlucky;      /* that array stays in caches, and by chance one of four long bursts is of it, not one of two */
+    bool cached;       /* each line is used again soon: next to nothing comes from memory */
     double link;       /* GB/s between nodes; 0: 20 */
     double speed;      /* of the workers, GB/s; 0: 5 */
     unsigned handler_ns;    /* that sampling took, of a second */
@@ -90,7 +91,7 @@ static inline void look(struct feeding *f, const struct run *run, uint32_t round
                                         .number = round,
                                         .addr = shared ? SHARED : HEAP,
                                         .size = WINDOW,
-                                        .again = shared && run->unlucky ? LINE : 0,
+                                        .again = run->cached || (shared && run->unlucky) ? LINE : 0,
                                         .process_ns = (round + 1ul) * WORKERS * 10 * MS,
                                         .accesses_ns = speed / WORD});
 }

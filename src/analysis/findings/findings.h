@@ -76,7 +76,9 @@ struct finding {
     const char *evidence;   /* one or two numbers in a sentence */
     const char *gain;       /* what the first advice would win, and the assumption */
     struct asked then;      /* with the first advice followed, on findings.machine (src/predict) */
-    const char *then_text;  /* the same as a phrase; NULL: not known, or no less than now */
+    const char
+        *prove; /* the command that would prove that copies on each node do; NULL: they would not, or it is proved */
+    const char *then_text; /* the same as a phrase; NULL: not known, or no less than now */
     array_of(struct advice) advice, against;
 };
 

@@ -69,12 +69,14 @@ void advise_against_duplicate(struct consult *it)
                        (unsigned long)it->subject->written_pages);
     else if (!may_duplicate(it))
         advise_against(it, ACTION_DUPLICATE, "not duplication: %.0f%% of its accesses are writes", it->writes);
-    else
+    else {
+        it->finding->prove = code_prove(it);
         advise_against(
             it, ACTION_DUPLICATE,
             "not duplication before it is proved that no thread writes it: at most %.1f%% of its accesses are "
             "writes (95%% sure); this run would prove it: %s",
-            writes_at_most(it), code_prove(it));
+            writes_at_most(it), it->finding->prove);
+    }
 }
 
 /* All its threads on its home node: when they fit there. */

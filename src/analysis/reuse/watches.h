@@ -1,6 +1,6 @@
 /* analysis/reuse/watches.h - lines that were waited for behind long bursts (agent/sampling/watch.h): reuse times longer than any burst.
  *
- * A watch tells of one line that the burst left in use: it is waited for from the age that it has then. So it says nothing of
+ * A watch is of one line that the burst left in use: it is waited for from the age that it has then. So it says nothing of
  * younger lines, and of older ones only while it lasts (Kaplan and Meier with late entry). Two words are waited for, and their line
  * may be used by its six others. Where w, the word that was used last before, is always among the words that a visit uses, the
  * first of the two is the line's first. Where it is not, words change from visit to visit, and others are used as often as the
