@@ -35,7 +35,8 @@ bool candidate_is_name(const char *name)
 static void refuse(struct candidate *candidate, const char *why)
 {
     candidate->placement.possible = false;
-    snprintf(candidate->placement.text, sizeof candidate->placement.text, "%s", why);
+    snprintf(candidate->placement.text, sizeof candidate->placement.text, "%.*s",
+             (int)sizeof candidate->placement.text - 1, why);
 }
 
 /* Threads and memory as without it. */
