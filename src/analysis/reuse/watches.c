@@ -16,7 +16,8 @@ void watched_words_add(struct watched_words *words, const struct watch *watch)
 
 double watched_words_factor(const struct watched_words *words, const struct watched_words *all)
 {
-    const double others = CACHE_LINE / sizeof(uint64_t) - 1.0;
+    const unsigned words_of_line = CACHE_LINE / sizeof(uint64_t);
+    const double others = words_of_line - 1;
     struct watched_words sum = *words;
     double every = all ? all->last + all->other + all->both : 0;
     if (every > 0) {
