@@ -1,6 +1,7 @@
 #include "capture/recorder_sources.h"
 
 #include "capture/faults/mechanism.h"
+#include "capture/faults/settings.h"
 #include "capture/observer.h"
 
 #include <stdio.h>
@@ -50,6 +51,10 @@ static void listen_mapped(void *context, uint32_t pid, const char *path)
 static int choose_mechanism(struct recorder_sources *sources, struct error *err)
 {
     struct capture_means *means = &sources->means;
+    char repaired[256];
+    /* A run that was killed may have left the system's settings changed, whatever this one is for. */
+    if (settings_repair(repaired, sizeof repaired, err) < 0 && sources->options.faults)
+        return err->code;
     means->mechanism = MECHANISM_NONE;
     if (!sources->options.faults)
         return 0;

@@ -71,7 +71,7 @@ for mechanism in %(arming)s; do
         if [ $whom = recorder ]; then kill -9 $recorder; else kill -9 $(pidof pages_buffers); fi
         wait $recorder
         while pidof pages_buffers > /dev/null; do usleep 20000; done
-        while pidof numalens > /dev/null; do usleep 20000; done
+        [ $whom = recorder ] && %(numalens)s doctor --repair > /dev/null 2>&1
         settings > $out/settings.$name
         [ ! -e k.data ] || %(numalens)s report pages k.data > /dev/null 2> $out/kill.$name.report; echo $? >> $out/kill.$name.report
     done
@@ -79,14 +79,19 @@ done
 step killed
 
 # Killed in the midst of it: someone must put the settings back.
-%(numalens)s record --source faults --mechanism numa-hint -o k.data -- %(examples)s/pages_halves --ms=100000 > /dev/null 2>&1 &
-recorder=$!
-until [ "$(cat /proc/sys/kernel/numa_balancing)" = 1 ]; do usleep 50000; done
-settings > $out/settings.changed
-kill -9 $recorder; wait $recorder
-while pidof numalens > /dev/null; do usleep 20000; done
-settings > $out/settings.midst
-kill -9 $(pidof pages_halves)
+for how in repair start; do
+    %(numalens)s record --source faults --mechanism numa-hint -o k.data -- %(examples)s/pages_halves --ms=100000 > /dev/null 2>&1 &
+    recorder=$!
+    until [ "$(cat /proc/sys/kernel/numa_balancing)" = 1 ]; do usleep 50000; done
+    kill -9 $recorder; wait $recorder
+    settings > $out/settings.killed
+    ls -ln /run/numalens/settings > $out/state.$how
+    if [ $how = repair ]; then %(numalens)s doctor --repair > $out/repaired 2>&1
+    else %(numalens)s record --source none -o n.data -- %(examples)s/pages_once --ms=1 > $out/started 2>&1; fi
+    settings > $out/settings.$how
+    kill -9 $(pidof pages_halves)
+done
+%(numalens)s doctor --repair > $out/nothing
 
 # Two at once: the second must not take the first one's values for the system's. The first goes on until it is killed.
 %(numalens)s record --source faults --mechanism numa-hint -o k.data -- %(examples)s/pages_halves --ms=100000 > /dev/null 2>&1 &
@@ -169,12 +174,17 @@ def judge_all(tap, build, folder):
     tap.is_equal("and leaves it on", files.get("both.after"), "1\n")
     before = files.get("settings.before", "")
     kills = [f"{mechanism}.{whom}" for mechanism in ARMING for whom in ("recorder", "program")]
-    for when in [*ARMING, "none", *kills, "midst", "two"]:
+    for when in [*ARMING, "none", *kills, "repair", "start", "two"]:
         tap.is_equal(f"settings are as before after {when}", files.get(f"settings.{when}"), before)
-    tap.check("they were changed when the recorder was killed", files.get("settings.changed") != before)
+    tap.check("they were changed when the recorder was killed", files.get("settings.killed") != before)
+    tap.check("and what they were is in a file for root only", files.get("state.repair", "").startswith("-rw-------"),
+              files.get("state.repair"))
+    tap.check("doctor --repair says what it did", "kernel.numa_balancing = 0" in files.get("repaired", ""),
+              files.get("repaired"))
+    tap.is_equal("and that there is nothing more to do", files.get("nothing"), "Nothing to put back.\n")
     second = files.get("second", "")
     tap.check("a second recording at the same time is refused, with the reason",
-              "another numalens has changed" in second and second.endswith("\n1\n"), second)
+              "another recording (process" in second and second.endswith("\n1\n"), second)
 
 
 if __name__ == "__main__":

@@ -220,6 +220,8 @@ def killed():
                 os.close(end)
                 if os.path.exists(trace):
                     report(trace, "pages")
+    done = run([nlens.NUMALENS, "doctor", "--repair"])
+    assert done.status == 0, done
 
 
 @check("faults go together with the sampler: pages and users from faults, shares and latencies from samples")

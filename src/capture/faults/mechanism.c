@@ -116,7 +116,7 @@ bool mechanism_works(enum fault_mechanism mechanism, struct error *why)
     *why = (struct error){0};
     switch (mechanism) {
     case MECHANISM_NUMA_HINT:
-        if (settings_open(&settings, SETTINGS, why) < 0)
+        if (settings_open(&settings, why) < 0)
             return false;
         settings_close(&settings);
         return true;

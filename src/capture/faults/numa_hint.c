@@ -79,7 +79,7 @@ static void close_hint(void *context)
 int numa_hint_open(struct armer *armer, uint64_t interval_ns, struct error *err)
 {
     struct numa_hint *hint = mem_zalloc(sizeof *hint);
-    int code = settings_open(&hint->settings, SETTINGS, err);
+    int code = settings_open(&hint->settings, err);
     hint->interval_ms = interval_ns / 1000000 ? interval_ns / 1000000 : 1;
     if (code == 0 && (code = settings_hold(&hint->settings, err)) == 0) {
         settings_set(&hint->settings, SETTING_DELAY, (long)hint->interval_ms);

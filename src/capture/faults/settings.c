@@ -1,14 +1,15 @@
 #include "capture/faults/settings.h"
 
+#include "capture/faults/rundir.h"
+
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
+#include <inttypes.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 static const struct {
@@ -33,19 +34,36 @@ static int open_debugfs(void)
     return mount >= 0 ? mount : open("/sys/kernel/debug", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
-static int read_setting(int file, long *value)
+static int open_setting(const struct settings *settings, enum setting setting, int flags)
 {
-    char text[32] = "", *end;
-    ssize_t got = pread(file, text, sizeof text - 1, 0);
+    int fd = openat(settings->debugfs, table[setting].file, flags | O_CLOEXEC);
+    return fd < 0 ? -errno : fd;
+}
+
+static int read_setting(const struct settings *settings, enum setting setting, long *value)
+{
+    char text[32] = "";
+    int fd = open_setting(settings, setting, O_RDONLY);
+    if (fd < 0)
+        return fd;
+    ssize_t got = read(fd, text, sizeof text - 1);
+    close(fd);
+    char *end;
     *value = strtol(text, &end, 10);
     return got > 0 && end != text ? 0 : -EIO;
 }
 
-static int write_setting(int file, long value)
+static int write_setting(const struct settings *settings, enum setting setting, long value)
 {
     char text[32];
-    int length = snprintf(text, sizeof text, "%ld\n", value);
-    return pwrite(file, text, (size_t)length, 0) == length ? 0 : -errno;
+    int length = snprintf(text, sizeof text, "%ld\n", value), code = 0;
+    int fd = open_setting(settings, setting, O_WRONLY);
+    if (fd < 0)
+        return fd;
+    if (write(fd, text, (size_t)length) != length)
+        code = -errno;
+    close(fd);
+    return code;
 }
 
 static int explain(enum setting setting, int code, struct error *err)
@@ -61,92 +79,147 @@ static int explain(enum setting setting, int code, struct error *err)
                      table[setting].name, strerror(-code));
 }
 
-int settings_open(struct settings *settings, unsigned count, struct error *err)
+int settings_open(struct settings *settings, struct error *err)
 {
-    *settings = (struct settings){0};
-    int debugfs = count > 1 ? open_debugfs() : -1, code = 0;
-    while (code == 0 && settings->count < count) {
-        unsigned i = settings->count;
-        int file = openat(debugfs, table[i].file, O_RDWR | O_CLOEXEC);
-        code = file < 0 ? -errno : read_setting(file, &settings->before[i]);
-        if (file >= 0)
-            settings->files[settings->count++] = file;
-        settings->now[i] = settings->before[i];
-        if (code < 0)
-            explain(i, code, err);
+    *settings = (struct settings){.debugfs = open_debugfs()};
+    for (enum setting setting = 0; setting < SETTINGS; setting++) {
+        int fd = open_setting(settings, setting, O_RDWR);
+        int code = fd < 0 ? fd : read_setting(settings, setting, &settings->before[setting]);
+        if (fd >= 0)
+            close(fd);
+        if (code < 0) {
+            settings_close(settings);
+            return explain(setting, code, err);
+        }
+        settings->now[setting] = settings->before[setting];
     }
-    if (debugfs >= 0)
-        close(debugfs);
-    if (code < 0)
-        settings_close(settings);
-    return code;
+    return 0;
 }
 
-/* The period's lower bound may not pass the upper one at any moment, so both orders are tried. */
-static void put_back(const struct settings *settings)
+/* "numalens 1", "boot ID", "pid N since TICKS", then a line for each setting. */
+static int write_state(const struct settings *settings, struct error *err)
 {
-    for (int pass = 0; pass < 2; pass++)
-        for (unsigned i = settings->count; i-- > 0;)
-            write_setting(settings->files[i], settings->before[i]);
+    char text[1024], boot[64];
+    rundir_boot_id(boot, sizeof boot);
+    int length = snprintf(text, sizeof text, "numalens 1\nboot %s\npid %d since %" PRIu64 "\n", boot, (int)getpid(),
+                          rundir_process_start((uint32_t)getpid()));
+    for (enum setting setting = 0; setting < SETTINGS; setting++)
+        length += snprintf(text + length, sizeof text - (size_t)length, "%s %ld\n", table[setting].name,
+                           settings->before[setting]);
+    return rundir_write("settings", text, (size_t)length, err);
 }
 
-/* In a session of its own: what the terminal or a shell sends to the others does not end it. */
-static void keep(const struct settings *settings, int alive)
+struct state {
+    char boot[64];
+    uint32_t pid;
+    uint64_t since;
+    bool known[SETTINGS];
+    long values[SETTINGS];
+};
+
+static bool parse_state(char *text, struct state *state)
 {
-    sigset_t all;
-    char nothing;
-    sigfillset(&all);
-    sigprocmask(SIG_SETMASK, &all, NULL);
-    setsid();
-    while (read(alive, &nothing, 1) < 0 && errno == EINTR)
-        ;
-    put_back(settings);
-    _exit(0);
+    char *rest = text, *line = strsep(&rest, "\n");
+    *state = (struct state){0};
+    if (!line || strcmp(line, "numalens 1") != 0)
+        return false;
+    while ((line = strsep(&rest, "\n"))) {
+        if (sscanf(line, "boot %63s", state->boot) == 1 ||
+            sscanf(line, "pid %" SCNu32 " since %" SCNu64, &state->pid, &state->since) == 2)
+            continue;
+        for (enum setting setting = 0; setting < SETTINGS; setting++) {
+            size_t length = strlen(table[setting].name);
+            if (strncmp(line, table[setting].name, length) == 0 && line[length] == ' ') {
+                state->values[setting] = strtol(line + length, NULL, 10);
+                state->known[setting] = true;
+            }
+        }
+    }
+    return state->pid != 0;
+}
+
+static bool owner_lives(const struct state *state)
+{
+    return state->since && rundir_process_start(state->pid) == state->since;
 }
 
 int settings_hold(struct settings *settings, struct error *err)
 {
-    int pipes[2];
-    /* The keeper has the lock too, so that it ends with the later one of both. */
-    if (flock(settings->files[0], LOCK_EX | LOCK_NB) < 0)
-        return error_set(err, -EBUSY, "another numalens has changed the settings of NUMA balancing: wait for its end");
-    if (pipe2(pipes, O_CLOEXEC) < 0)
-        return error_set(err, -errno, "the settings of NUMA balancing cannot be kept: %s", strerror(errno));
-    settings->keeper = fork();
-    if (settings->keeper == 0) {
-        close(pipes[1]);
-        keep(settings, pipes[0]);
-    }
-    int code = settings->keeper < 0 ? -errno : 0;
-    close(pipes[0]);
-    settings->alive = pipes[1];
-    if (code == 0)
-        return 0;
-    close(pipes[1]);
-    settings->keeper = 0;
-    return error_set(err, code, "the settings of NUMA balancing cannot be kept: %s", strerror(-code));
+    struct state state;
+    char text[2048];
+    if (rundir_read("settings", text, sizeof text) > 0 && parse_state(text, &state) && owner_lives(&state) &&
+        state.pid != (uint32_t)getpid())
+        return error_set(err, -EBUSY,
+                         "another recording (process %u) has changed the settings of NUMA balancing: wait for its end",
+                         state.pid);
+    int code = write_state(settings, err);
+    settings->held = code == 0;
+    return code;
 }
 
 int settings_set(struct settings *settings, enum setting setting, long value)
 {
-    if (!settings->keeper)
+    if (!settings->held)
         return -EPERM;
     if (settings->now[setting] == value)
         return 0;
-    int code = write_setting(settings->files[setting], value);
+    int code = write_setting(settings, setting, value);
     if (code == 0)
         settings->now[setting] = value;
     return code;
 }
 
+/* The period's lower bound may not pass the upper one at any moment, so both orders are tried. */
+static int put_back(const struct settings *settings, const bool *known, const long *values)
+{
+    int code = 0;
+    for (int pass = 0; pass < 2; pass++) {
+        code = 0;
+        for (enum setting setting = SETTINGS; setting-- > 0;) {
+            int result = known[setting] ? write_setting(settings, setting, values[setting]) : 0;
+            code = result < 0 ? result : code;
+        }
+    }
+    return code;
+}
+
 void settings_close(struct settings *settings)
 {
-    if (settings->keeper) {
-        close(settings->alive);
-        while (waitpid(settings->keeper, NULL, 0) < 0 && errno == EINTR)
-            ;
+    static const bool all[SETTINGS] = {true, true, true, true, true};
+    if (settings->held && put_back(settings, all, settings->before) == 0)
+        rundir_remove("settings");
+    if (settings->debugfs >= 0)
+        close(settings->debugfs);
+    *settings = (struct settings){.debugfs = -1};
+}
+
+int settings_repair(char *what, size_t room, struct error *err)
+{
+    struct settings settings = {.debugfs = -1};
+    struct state state;
+    char text[2048], boot[64];
+    *what = 0;
+    if (rundir_read("settings", text, sizeof text) <= 0)
+        return 0;
+    rundir_boot_id(boot, sizeof boot);
+    if (!parse_state(text, &state) || strcmp(state.boot, boot) != 0) {
+        rundir_remove("settings"); /* of another boot: the kernel has its own values again */
+        return 0;
     }
-    for (unsigned i = 0; i < settings->count; i++)
-        close(settings->files[i]);
-    *settings = (struct settings){0};
+    if (owner_lives(&state))
+        return 0;
+    settings.debugfs = open_debugfs();
+    int code = put_back(&settings, state.known, state.values);
+    if (settings.debugfs >= 0)
+        close(settings.debugfs);
+    if (code < 0)
+        return error_set(err, code,
+                         "a recording that was killed (process %u) left settings of NUMA balancing changed, and they "
+                         "cannot be put back: %s; run numalens doctor --repair as root",
+                         state.pid, strerror(-code));
+    rundir_remove("settings");
+    snprintf(what, room,
+             "kernel.numa_balancing = %ld and its scan settings, which a killed recording (process %u) had changed",
+             state.values[SETTING_BALANCING], state.pid);
+    return 1;
 }

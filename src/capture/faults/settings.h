@@ -1,11 +1,15 @@
-/* capture/faults/settings.h - the kernel's settings for NUMA balancing: changed for a while, put back however this process ends.
+/* capture/faults/settings.h - the kernel's settings for NUMA balancing: changed for the time of a recording, put back in
+ * any case.
  *
- * Another process, in a session of its own, waits for that and puts them back. One run at a time may change them. */
+ * Before the first change what was there is written to a file (mode 0600, in /run/numalens for root, else in
+ * $XDG_RUNTIME_DIR/numalens or /tmp/numalens-UID), so that a run that was killed can be made good: by the next recording
+ * or by `numalens doctor --repair`. One run at a time may change them. */
 #pragma once
 
 #include "base/error.h"
 
-#include <sys/types.h>
+#include <stdbool.h>
+#include <stddef.h>
 
 enum setting {
     SETTING_BALANCING,  /* kernel.numa_balancing */
@@ -16,21 +20,23 @@ enum setting {
     SETTINGS
 };
 
-struct settings { /* {0}: none */
-    unsigned count;
-    int files[SETTINGS];
+struct settings {
+    int debugfs; /* a directory, or -1 */
+    bool held;   /* the file is ours: something may have been changed */
     long before[SETTINGS], now[SETTINGS];
-    pid_t keeper; /* 0: nothing was changed */
-    int alive;    /* a pipe that ends with this process */
 };
 
-/* Opens the first `count` of them, changes nothing. Negative with `err` when they cannot be changed: which one, why, and what
+/* Opens what is there, changes nothing. Negative with `err` when it cannot be changed: which setting, why, and what
  * would help. */
-int settings_open(struct settings *settings, unsigned count, struct error *err);
+int settings_open(struct settings *settings, struct error *err);
 
-/* Sees to it that they are put back, then allows settings_set. Fails when another run that still lives has changed them. */
+/* Notes what is there, then allows settings_set. Fails when another run that still lives has changed them. */
 int settings_hold(struct settings *settings, struct error *err);
 int settings_set(struct settings *settings, enum setting setting, long value);
 
-/* Waits until what was there is put back. */
+/* Puts back what was there and closes. */
 void settings_close(struct settings *settings);
+
+/* Puts back what a run left that is no more. 1 when it did (`what` says so), 0 when there was nothing to do, negative
+ * with `err` when it could not. */
+int settings_repair(char *what, size_t room, struct error *err);

@@ -5,6 +5,7 @@
 
 #include "base/json.h"
 #include "calibrate/calibrate.h"
+#include "capture/faults/settings.h"
 #include "doctor/doctor.h"
 #include "topology/calibration.h"
 #include "topology/topology.h"
@@ -250,10 +251,10 @@ static int write_json(const struct doctor *doctor, struct error *err)
 }
 
 struct arguments {
-    bool as_json, exercise, calibrate;
+    bool as_json, exercise, calibrate, repair;
 };
 
-enum { KEY_EXERCISE = 256, KEY_CALIBRATE };
+enum { KEY_EXERCISE = 256, KEY_CALIBRATE, KEY_REPAIR };
 
 static error_t parse(int key, char *text, struct argp_state *state)
 {
@@ -265,6 +266,8 @@ static error_t parse(int key, char *text, struct argp_state *state)
         arguments->exercise = true;
     else if (key == KEY_CALIBRATE)
         arguments->calibrate = true;
+    else if (key == KEY_REPAIR)
+        arguments->repair = true;
     else if (key == ARGP_KEY_ARG)
         argp_error(state, "takes no arguments");
     else
@@ -291,11 +294,26 @@ static int calibrate_here(bool as_json)
     return failed ? command_failed("doctor", &err) : EXIT_OK;
 }
 
+static int repair_here(void)
+{
+    struct error err = {0};
+    char what[256];
+    int done = settings_repair(what, sizeof what, &err);
+    if (done < 0)
+        return command_failed("doctor", &err);
+    if (done)
+        printf("Put back: %s.\n", what);
+    else
+        printf("Nothing to put back.\n");
+    return EXIT_OK;
+}
+
 int cmd_doctor(int argc, char **argv)
 {
     static const struct argp_option options[] = {
         {"json", 'j', 0, 0, "for programs to read", 0},
         {"calibrate", KEY_CALIBRATE, 0, 0, "measure how long loads take, from each node to each node and cache", 0},
+        {"repair", KEY_REPAIR, 0, 0, "put back settings of the system that a killed recording left changed", 0},
         {"exercise", KEY_EXERCISE, 0, OPTION_HIDDEN, 0, 0},
         {0},
     };
@@ -307,7 +325,8 @@ int cmd_doctor(int argc, char **argv)
                "EXAMPLES\n"
                "  numalens doctor\n"
                "  numalens doctor --json\n"
-               "  numalens doctor --calibrate",
+               "  numalens doctor --calibrate\n"
+               "  sudo numalens doctor --repair",
     };
     struct arguments arguments = {0};
     argp_parse(&argp, argc, argv, 0, NULL, &arguments);
@@ -315,6 +334,8 @@ int cmd_doctor(int argc, char **argv)
         doctor_exercise();
         return EXIT_OK;
     }
+    if (arguments.repair)
+        return repair_here();
     if (arguments.calibrate)
         return calibrate_here(arguments.as_json);
     struct doctor *doctor = doctor_examine();

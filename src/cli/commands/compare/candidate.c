@@ -2,8 +2,8 @@
 
 #include "base/text.h"
 #include "capture/faults/mechanism.h"
-#include "capture/faults/settings.h"
 #include "capture/process/program.h"
+#include "cli/commands/compare/balancing.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -91,15 +91,12 @@ int candidate_make(struct candidate *candidate, const char *name, const struct c
     leave(candidate, here);
     if (!candidate->placement.possible)
         return 0;
-    struct settings settings;
-    struct error why = {0};
-    if (settings_open(&settings, SETTING_BALANCING + 1, &why) < 0)
-        refuse(candidate, why.text);
+    if (*balancing_refused())
+        refuse(candidate, balancing_refused());
     else
         snprintf(candidate->placement.text, sizeof candidate->placement.text,
                  "kernel.numa_balancing %s, threads and memory where the kernel puts them",
                  candidate->balancing ? "on" : "off");
-    settings_close(&settings);
     return 0;
 }
 
@@ -131,16 +128,6 @@ int candidate_agent(char **command, char **agent, char **refused, int *exit_stat
     return *agent ? 0 : err->code;
 }
 
-/* It is the whole machine's, so that it is set back however this process ends. */
-static int set_balancing(struct settings *settings, int value, struct error *err)
-{
-    int code = settings_open(settings, SETTING_BALANCING + 1, err);
-    if (code == 0 && (code = settings_hold(settings, err)) == 0 &&
-        (code = settings_set(settings, SETTING_BALANCING, value)) < 0)
-        error_set(err, code, "kernel.numa_balancing cannot be set to %d: %s", value, strerror(-code));
-    return code;
-}
-
 int candidate_run(const struct candidate *candidate, struct compare_child *child, const struct placement *placement,
                   char **command, const char *agent, int out, int *status, double *seconds, struct error *err)
 {
@@ -149,14 +136,14 @@ int candidate_run(const struct candidate *candidate, struct compare_child *child
         mem_format("LD_PRELOAD=%s%s%s", agent ? agent : "", others && *others ? ":" : "", others ? others : "");
     char *where = mem_format("%s=%s", PLACE_ENVIRONMENT, candidate->table.path);
     const char *environment[] = {where, agent ? preload : NULL, NULL};
-    struct settings settings = {0};
-    int code = candidate->balancing >= 0 ? set_balancing(&settings, candidate->balancing, err) : 0;
+    struct balancing_hold hold = {.alive = -1};
+    int code = candidate->balancing >= 0 ? balancing_hold(&hold, candidate->balancing, err) : 0;
     child->environment = plan_table_is_empty(&candidate->table) ? NULL : environment;
     if (child->environment)
         candidate->table.shared->filters = mechanism_filters();
     if (code == 0)
         code = compare_child_run(child, command, out, placement, status, seconds, err);
-    settings_close(&settings);
+    balancing_release(&hold);
     child->environment = NULL;
     free(preload);
     free(where);
