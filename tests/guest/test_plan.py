@@ -65,12 +65,6 @@ def script(build):
     for name, entry in THREADS.items():
         lines.append(f"printf 'numalens plan 1\\n{entry}\\n' >{name}.threads")
         run(name, numalens, "apply", "-q", f"{name}.threads", "--", program, "--threads")
-    # A node with 2 MiB more than the kernel keeps, which the file does not fit into.
-    lines += ["taskset 1 cp data.bin full.bin", "sync", "mkdir fill", "mount -t tmpfs -o mpol=bind:2,size=100% fill fill", "free=$(sed -n 's/.*MemFree: *\\([0-9]*\\).*/\\1/p' /sys/devices/system/node/node2/meminfo)",
-              "kept=$(awk '/^Node/ { here = $2 == \"2,\" } here && $1 == \"low\" { pages += $2 } END { print pages * 4 }' /proc/zoneinfo)",
-              "taskset 1 dd if=/dev/zero of=fill/all bs=1M count=$(((free - kept - 2048) / 1024)) 2>/dev/null"]
-    lines.append("printf 'numalens plan 1\\nfile */full.bin @ bind 2\\n' >onto_full")
-    run("full", numalens, "apply", "--json", "/root/out/full.json", "onto_full", "--", program, "full.bin")
     return "\n".join(lines) + "\nexit 0\n"
 
 
@@ -199,14 +193,6 @@ def judge_threads(tap, results):
     tap.is_equal("cpus: threads of that function on the node of these CPUs", [nodes("cpus")[i] for i in (1, 2, 3, 4, 6)] if len(nodes("cpus")) == 7 else nodes("cpus"), [2] * 5)
 
 
-def judge_full(tap, results):
-    full, = json.loads(results.text("full.json") or '{"entries": [{}]}')["entries"]
-    pages = rows(results.text("full.out"))[0].get("file", [0] * 5)
-    there, elsewhere = pages[2], sum(pages[:4]) - pages[2]
-    tap.check("a file on a node without room: the program runs, and how many pages are elsewhere is counted and reported",
-              results.status("full") == 0 and elsewhere and f"({elsewhere} of {PAGES} pages)" in full["reason"] and full["bytes"] == there * 4096, pages, full)
-
-
 def judge(tap, build, folder):
     program = build / "tests/guest/far_costs"
     judge_costs(tap, guest_case.boot(tap, folder, costs_script(build), "--count", "3", *guest_build.puts(build, "src/agent", "src/cli"), "--put",
@@ -222,7 +208,6 @@ def judge(tap, build, folder):
     judge_others(tap, results)
     judge_there(tap, results)
     judge_threads(tap, results)
-    judge_full(tap, results)
     judge_pages(tap, results, "refused", skipped=("file",))
     refused = {entry["site"]: entry for entry in json.loads(results.text("refused.json") or "{}").get("entries", [])}
     tap.check("refused: what is in memory already cannot be placed, and that is reported",
