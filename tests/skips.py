@@ -211,6 +211,11 @@ def no_sve():
     return platform.machine() == "aarch64" and not processor_has("sve")
 
 
+def no_signatures():
+    """an Arm processor without pointer authentication"""
+    return platform.machine() == "aarch64" and not processor_has("paca")
+
+
 def no_avx2():
     """a processor without AVX2 or BMI2"""
     return not processor_has("avx2", "bmi2")
@@ -293,6 +298,7 @@ ALLOWED = [
     ("*soft_dirty", "this kernel marks no written pages", no_soft_dirty),
     ("*engine_x86_64: *", "the processor has no AVX2*", no_avx2),
     ("*linked_aarch64: *", "the processor has no SVE", no_sve),
+    ("*step_aarch64: *", "this processor signs no pointers", no_signatures),
     ("*step_x86_64: *", "the processor has no AVX2*", no_avx2),
     ("custom: *", "the processor has no such registers*", no_wide_registers),
     ("*: *", "the C library registers no restartable sequences", no_sequences),
