@@ -68,14 +68,15 @@ struct agent_thread {
     uint64_t block; /* heap.c: bytes of the block whose chain is asked for, where it may be an array's; or 0 */
     struct stack_table *stacks; /* chains this thread has sent; mapped lazily */
     uint64_t wake_at;           /* thread_ring.c: head at which to see whether the recorder should be woken */
-    uint64_t hook_began;        /* hook_record.h: when the hook began that is being timed; 0: none is */
-    uint64_t rare_time;         /* hook_record.c: of rare work that is not in the account yet */
+    uint64_t quick;             /* thread_ring.h: head up to which a record needs no look at anything; 0: nowhere */
+    uint32_t stack_base;        /* stack.c: numbers of `stacks` up to this one are the parent's */
     uint32_t
         hook_left; /* hook_record.h: calls of hooks until one is timed. All above fills two cache lines: each hook needs it */
     uint32_t hook_stride;       /* hook_record.c: calls that that one stands for; 0: none is due yet */
+    uint64_t rare_time;         /* hook_record.c: of rare work that is not in the account yet */
     uint32_t claim_skip;        /* thread_ring.c: reservations to refuse before a ring is asked for again */
     uint32_t claim_misses;      /* thread_ring.c: times in a row that no ring was free */
-    uint32_t stack_base;        /* stack.c: numbers of `stacks` up to this one are the parent's */
+    uint64_t hook_began;        /* hook_record.h: when the hook began that is being timed; 0: none is */
     uint64_t stuck_at;          /* thread_ring.c: where the ring's tail stood too long, + 1; else 0 */
     uint32_t destructor_passes; /* thread.c: passes of key destructors so far */
     struct sampler_thread sampler;
@@ -85,15 +86,17 @@ struct agent_thread {
 /* Globals that every hook reads, side by side in a section of their own: a server comes to a hook with cold caches, and each
  * further cache line costs it as much as the hook's instructions do. Beside `real` (agent/real.h), which hooks read too.
  * On the same page those that the child of a fork writes: each further page would cost it a fault, and a copy. */
-#define AGENT_HOT    __attribute__((section(".agent_hot")))
+#define AGENT_HOT __attribute__((section(".agent_hot")))
+#define AGENT_OWN                                                                                                      \
+    __attribute__((visibility("hidden"))) /* where such a one is declared: found without a look into a table */
 #define AGENT_FORKED AGENT_HOT
 
 /* Set once, before anything is recorded, and never unset; NULL means: do nothing but pass calls on. */
-extern struct wire_region *agent_region;
+extern struct wire_region *agent_region AGENT_OWN;
 
 /* Ticks of wire_counter() a microsecond where that is the time of records, else 0. Set with the region; while it is 0,
  * agent_time() asks the region what the time is. */
-extern uint32_t agent_ticks_per_us;
+extern uint32_t agent_ticks_per_us AGENT_OWN;
 
 /* Whether anything is to be recorded. The page is wiped by the kernel in every child of a fork, whichever way it was
  * made: so the child, whose thread still points at its parent's ring, finds zeroes and attaches again before it
@@ -103,14 +106,18 @@ union agent_switch {
         volatile uint8_t live;    /* the region is there and the recorder reads */
         volatile uint8_t heap;    /* and allocations are wanted */
         volatile uint8_t modules; /* something may have been loaded or unloaded: see modules.h */
+        uint8_t zero;
         volatile uint8_t touched; /* written only: a child that reads the page first has two faults, not one */
     };
-    uint8_t page[65536]; /* the largest page of the processors we know */
+    volatile uint32_t all; /* the first four */
+    uint8_t page[65536];   /* the largest page of the processors we know */
 };
-extern union agent_switch agent_switch;
+extern union agent_switch agent_switch AGENT_OWN;
+#define AGENT_SWITCH_ON                                                                                                \
+    UINT32_C(0x0101) /* `all`, the first one in the lowest byte: live and heap, and nothing new is loaded */
 
 /* From the thread pointer to the place of this thread's block, or 0: see agent/self.h. */
-extern intptr_t agent_slot;
+extern intptr_t agent_slot AGENT_OWN;
 
 /* This thread's block; NULL when it has none yet, or none any more. Safe in handlers. */
 static inline struct agent_thread *thread_self(void)
@@ -139,7 +146,7 @@ uint64_t agent_time(void);
 uint16_t agent_cpu(void);
 
 /* The range of the agent's own code. Set by the constructor. */
-extern uint64_t agent_text_start, agent_text_end;
+extern uint64_t agent_text_start AGENT_OWN, agent_text_end AGENT_OWN;
 
 /* Code that the agent has made: thunks of hooked functions. Grows, by one thread at a time; read by handlers. */
 struct agent_range {

@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 enum { ARENA_BYTES = 1 << 18 };
-extern char arena_bytes[ARENA_BYTES];
+extern char arena_bytes[ARENA_BYTES] __attribute__((visibility("hidden")));
 
 static inline bool arena_owns(const void *block)
 {

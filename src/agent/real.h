@@ -73,7 +73,7 @@ struct real {
                         char *const[], char *const[]);
 };
 
-extern struct real real;
+extern struct real real __attribute__((visibility("hidden")));
 
 /* Finds them all. False when this thread is already at it: dlsym came back through a hook. */
 bool real_resolve(void);

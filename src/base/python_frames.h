@@ -137,6 +137,46 @@ static inline uint64_t python_word(const struct python_reader *reader, uint64_t 
     return at && at % 8 == 0 && reader->read(reader->context, at, &word, sizeof word) ? word : 0;
 }
 
+struct python_symbols { /* what a module exports, as addresses in its file; 0: not seen */
+    uint64_t runtime, code_type, version, eval, eval_size;
+};
+
+static inline bool python_may_be(const char *path)
+{
+    const char *base = strrchr(path, '/');
+    base = base ? base + 1 : path;
+    return strncmp(base, "python", 6) == 0 || strncmp(base, "libpython3", 10) == 0;
+}
+
+static inline void python_symbol(struct python_symbols *found, const char *name, uint64_t addr, uint64_t size)
+{
+    if (strcmp(name, "_PyRuntime") == 0)
+        found->runtime = addr;
+    else if (strcmp(name, "PyCode_Type") == 0)
+        found->code_type = addr;
+    else if (strcmp(name, "Py_Version") == 0)
+        found->version = addr;
+    else if (strcmp(name, "_PyEval_EvalFrameDefault") == 0) {
+        found->eval = addr;
+        found->eval_size = size;
+    }
+}
+
+/* Of a module that is loaded at `bias`. False: it is no interpreter, or its structures are not known. */
+static inline bool python_where_of(struct python_where *where, const struct python_symbols *found, uint64_t bias,
+                                   const struct python_reader *reader)
+{
+    uint64_t published[64] = {0};
+    if (!found->runtime || !found->code_type || !found->version || !found->eval_size)
+        return false;
+    where->runtime = bias + found->runtime;
+    where->code_type = bias + found->code_type;
+    where->eval_start = bias + found->eval;
+    where->eval_end = where->eval_start + found->eval_size;
+    return reader->read(reader->context, where->runtime, published, sizeof published) &&
+           python_layout_of(&where->layout, python_word(reader, bias + found->version), published);
+}
+
 /* The state of the thread that the kernel knows as `tid`; 0 when Python does not know it. */
 static inline uint64_t python_thread(const struct python_where *where, const struct python_reader *reader, uint64_t tid)
 {
@@ -158,14 +198,19 @@ static inline uint64_t python_head(const struct python_frame *frame, unsigned of
     return word;
 }
 
-/* The frames of a thread, innermost first; how many. Stops at what cannot be one. */
-static inline unsigned python_walk(const struct python_where *where, const struct python_reader *reader,
-                                   uint64_t thread, struct python_frame frames[static PYTHON_FRAMES])
+/* Where the innermost frame of a thread is, or 0. */
+static inline uint64_t python_innermost(const struct python_layout *layout, const struct python_reader *reader,
+                                        uint64_t thread)
 {
-    const struct python_layout *layout = &where->layout;
     if (layout->frame_holder)
         thread = python_word(reader, thread + layout->frame_holder);
-    uint64_t at = thread ? python_word(reader, thread + layout->current_frame) : 0;
+    return thread ? python_word(reader, thread + layout->current_frame) : 0;
+}
+
+/* The frames from `at` on, innermost first, without their codes' heads; how many. Stops at what cannot be one. */
+static inline unsigned python_chain_of(const struct python_layout *layout, const struct python_reader *reader,
+                                       uint64_t at, struct python_frame frames[static PYTHON_FRAMES])
+{
     unsigned count = 0;
     for (unsigned i = 0; at && at % 8 == 0 && count < PYTHON_FRAMES && i < 2 * PYTHON_FRAMES; i++) {
         uint64_t bytes[PYTHON_FRAME_BYTES / 8] = {0};
@@ -182,11 +227,26 @@ static inline unsigned python_walk(const struct python_where *where, const struc
         memcpy(&to->code, frame + layout->code, sizeof to->code);
         memcpy(&to->instruction, frame + layout->instruction, sizeof to->instruction);
         to->entry = layout->entry && frame[layout->entry];
-        if (to->code % 8 || to->code < 4096 ||
-            !reader->read(reader->context, to->code + PYTHON_CODE_FROM, to->head, sizeof to->head))
+        if (to->code % 8 || to->code < 4096)
             break;
         count++;
     }
+    return count;
+}
+
+static inline bool python_read_head(const struct python_reader *reader, struct python_frame *frame)
+{
+    return reader->read(reader->context, frame->code + PYTHON_CODE_FROM, frame->head, sizeof frame->head);
+}
+
+/* The frames of a thread with their codes' heads, innermost first; how many. */
+static inline unsigned python_walk(const struct python_where *where, const struct python_reader *reader,
+                                   uint64_t thread, struct python_frame frames[static PYTHON_FRAMES])
+{
+    uint64_t at = python_innermost(&where->layout, reader, thread);
+    unsigned found = python_chain_of(&where->layout, reader, at, frames), count = 0;
+    while (count < found && python_read_head(reader, &frames[count]))
+        count++;
     return count;
 }
 
@@ -296,4 +356,32 @@ static inline size_t python_text(const struct python_where *where, const struct 
     }
     to[used] = '\0';
     return used + 1;
+}
+
+struct script_frame { /* a frame with its name's address in chains */
+    uint64_t addr;
+    bool entry; /* the outermost of one call of the function that interprets */
+};
+
+/* A native chain with the interpreter's frames in the place of each call of [eval_start, eval_end); how deep it is. Where the native
+ * chain was not followed to the end, what is left of them stands behind it. */
+static inline unsigned python_merge(uint64_t eval_start, uint64_t eval_end, const uint64_t *native, unsigned depth,
+                                    bool cut, bool pc_is_return, const struct script_frame *script, unsigned count,
+                                    uint64_t *merged, unsigned most)
+{
+    unsigned used = 0, next = 0;
+    for (unsigned i = 0; i < depth && used < most; i++) {
+        uint64_t pc = native[i] - (i > 0 || pc_is_return);
+        if (next == count || pc - eval_start >= eval_end - eval_start) {
+            merged[used++] = native[i];
+            continue;
+        }
+        for (bool entry = false; next < count && !entry && used < most; next++) {
+            merged[used++] = script[next].addr;
+            entry = script[next].entry;
+        }
+    }
+    while (cut && next < count && used < most)
+        merged[used++] = script[next++].addr;
+    return used;
 }

@@ -222,6 +222,52 @@ static void many_chains(void **state)
     assert_in_range(sent_count, 40000, 40400);
 }
 
+static unsigned known;
+
+static __attribute__((noinline)) void check_known(struct shapes_way *way)
+{
+    (void)way;
+    struct unwind_regs regs = UNWIND_CALLER_REGS();
+    uint32_t number = stack_known(&self, regs, true);
+    known += number != 0;
+    assert_true(number == 0 || number == stack_number(&self, &regs, true, true));
+    last_number = number ? number : stack_number(&self, &regs, true, true);
+}
+
+static void number_by_known(const uint8_t *list, unsigned count)
+{
+    struct shapes_way way = {.list = list, .left = count, .probe = check_known};
+    shapes_next(&way);
+}
+
+/* Chains of which many begin alike: once their differences are learned, no more than FEW are walked again. */
+static void chains_in_use_are_not_walked_again(void **state)
+{
+    (void)state;
+    enum { CHAINS = 256, LEARNING = 20, FEW = CHAINS / 32 }; /* FEW: may have no place of their own */
+    forget_all();
+    uint32_t numbers[CHAINS];
+    uint8_t list[10];
+    for (int round = 0; round <= LEARNING; round++) {
+        known = 0;
+        for (unsigned i = 0; i < CHAINS; i++) {
+            for (unsigned bit = 0; bit < sizeof list; bit++)
+                list[bit] = (uint8_t)(i >> bit & 1);
+            number_by_known(list, sizeof list);
+            if (round == 0)
+                numbers[i] = last_number;
+            assert_int_equal(last_number, numbers[i]);
+        }
+    }
+    assert_int_equal(sent_count, CHAINS);
+    assert_in_range(known, CHAINS - FEW, CHAINS);
+    self.stack_high += 16; /* another stack: nothing that was read before counts */
+    known = 0;
+    number_by_known(list, sizeof list);
+    self.stack_high -= 16;
+    assert_int_equal(known, 0);
+}
+
 /* More chains than it may grow to: some are forgotten, and none gets another's number. */
 static void more_chains_than_fit(void **state)
 {
@@ -271,6 +317,7 @@ int main(void)
         cmocka_unit_test(a_foreign_stack_gives_one_frame),
         cmocka_unit_test(random_trees),
         cmocka_unit_test(many_chains),
+        cmocka_unit_test(chains_in_use_are_not_walked_again),
         cmocka_unit_test(more_chains_than_fit),
     };
     return cmocka_run_group_tests(tests, set_up, NULL);

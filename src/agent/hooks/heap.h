@@ -17,8 +17,15 @@ struct heap_operator {
 };
 enum { HEAP_NEWS = 8, HEAP_OPERATORS = 20 };
 enum { HEAP_ARRAY_LEAST = 64 << 10 }; /* bytes: of smaller arrays dtype and shape are not worth a look at the stack */
-extern struct heap_operator heap_operators[HEAP_OPERATORS];
-extern uint64_t heap_operators_start, heap_operators_span; /* all of them are inside */
+extern struct heap_operator heap_operators[HEAP_OPERATORS] AGENT_OWN;
+extern uint64_t heap_operators_start AGENT_OWN, heap_operators_span AGENT_OWN; /* all of them are inside */
 
-void heap_allocated(void *block, size_t size, enum alloc_fn fn, const struct unwind_regs *caller);
+/* Of a hook whose caller has these registers. Returns the block. */
+void *heap_allocated(void *block, size_t size, enum alloc_fn fn, uint64_t pc, uint64_t sp, uint64_t fp);
+#define HEAP_ALLOCATED(block, size, fn)                                                                                \
+    ({                                                                                                                 \
+        struct unwind_regs caller_ = UNWIND_CALLER_REGS();                                                             \
+        heap_allocated(block, size, fn, caller_.pc, caller_.sp, caller_.fp);                                           \
+    })
+
 void heap_freed(void *block, enum alloc_fn fn, uint64_t pc);

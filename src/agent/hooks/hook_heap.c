@@ -31,11 +31,7 @@
         void *allocated_ = (placed);                                                                                   \
         if (__builtin_expect(!allocated_, 1))                                                                          \
             allocated_ = (block);                                                                                      \
-        if (allocated_ && attach_heap()) {                                                                             \
-            struct unwind_regs regs_ = UNWIND_CALLER_REGS();                                                           \
-            heap_allocated(allocated_, size, fn, &regs_);                                                              \
-        }                                                                                                              \
-        return allocated_;                                                                                             \
+        return allocated_ ? HEAP_ALLOCATED(allocated_, size, fn) : NULL;                                               \
     } while (0)
 
 JUMPED_TO void *malloc_recorded(size_t size)
@@ -86,10 +82,8 @@ AGENT_EXPORT int posix_memalign(void **block, size_t align, size_t size)
     int result = placed ? 0 : real.posix_memalign(block, align, size);
     if (placed)
         *block = placed;
-    if (result == 0 && *block && attach_heap()) {
-        struct unwind_regs regs = UNWIND_CALLER_REGS();
-        heap_allocated(*block, size, ALLOC_POSIX_MEMALIGN, &regs);
-    }
+    if (result == 0 && *block)
+        HEAP_ALLOCATED(*block, size, ALLOC_POSIX_MEMALIGN);
     return result;
 }
 
@@ -97,8 +91,7 @@ JUMPED_TO void free_recorded(void *block)
 {
     if (!block || arena_owns(block))
         return;
-    if (attach_heap())
-        heap_freed(block, ALLOC_FREE, CALLER);
+    heap_freed(block, ALLOC_FREE, CALLER);
     if (place_owns(block))
         place_free(block);
     else
@@ -174,9 +167,9 @@ static inline void *change_size(void *block, size_t size, enum alloc_fn fn, cons
         heap_freed(block, fn, caller->pc);
     void *changed = resize(block, arena, size, caller);
     if (changed)
-        heap_allocated(changed, size, fn, caller);
+        heap_allocated(changed, size, fn, caller->pc, caller->sp, caller->fp);
     else if (block && !arena && size)
-        heap_allocated(block, malloc_usable_size(block), fn, caller);
+        heap_allocated(block, malloc_usable_size(block), fn, caller->pc, caller->sp, caller->fp);
     return changed;
 }
 

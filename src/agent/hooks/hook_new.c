@@ -148,18 +148,14 @@ static inline operator_fn *next_of(enum operator_form form, void *caller)
         void *block = PLACED(size, (form) >= NEW_ALIGNED ? second : 16, false);                                        \
         if (__builtin_expect(!block, 1))                                                                               \
             block = next_of(form, __builtin_return_address(0))(size, second, third);                                   \
-        if (block && attach_heap()) {                                                                                  \
-            struct unwind_regs regs = UNWIND_CALLER_REGS();                                                            \
-            heap_allocated(block, size, fn, &regs);                                                                    \
-        }                                                                                                              \
-        return block;                                                                                                  \
+        return block ? HEAP_ALLOCATED(block, size, fn) : NULL;                                                         \
     }
 
 static inline void delete_block(enum operator_form form, void *caller, uint64_t block, uint64_t second, uint64_t third,
                                 enum alloc_fn fn)
 {
     operator_fn *next = next_of(form, caller);
-    if (block && attach_heap())
+    if (block)
         heap_freed((void *)block, fn, (uint64_t)__builtin_extract_return_addr(caller));
     if (place_owns((void *)block))
         place_free((void *)block);

@@ -13,13 +13,13 @@
 #include <sys/types.h>
 
 /* Blocks of placed sites are in this range and nowhere else. Both are set once, by the constructor; 0: there are none. */
-extern uint64_t place_area_start, place_area_size;
+extern uint64_t place_area_start AGENT_OWN, place_area_size AGENT_OWN;
 
 /* What the plan has entries of. Set once, likewise. */
 struct place_wants {
     bool any, sites, files, threads, huge; /* threads: or their stacks */
 };
-extern struct place_wants place_wants;
+extern struct place_wants place_wants AGENT_OWN;
 
 /* For the constructor: finds the plan, if there is one, and places static objects. */
 void place_begin(void);
@@ -42,7 +42,7 @@ static inline bool place_owns(const void *block)
 
 /* What is known of a return address: itself << 16 | entry, or PLACE_NOTHING. Any thread writes any of them. */
 enum { PLACE_CALLS = 4096, PLACE_NOTHING = 0xffff };
-extern _Atomic uint64_t place_calls[PLACE_CALLS];
+extern _Atomic uint64_t place_calls[PLACE_CALLS] AGENT_OWN;
 
 static inline _Atomic uint64_t *place_call(uint64_t pc)
 {
@@ -51,7 +51,7 @@ static inline _Atomic uint64_t *place_call(uint64_t pc)
 
 /* All return addresses that an entry could be about are from the one on, in a range of that size; 0: there are none. Changed where
  * something is loaded; in between everything is in the range. */
-extern _Atomic uint64_t place_sites_start, place_sites_size;
+extern _Atomic uint64_t place_sites_start AGENT_OWN, place_sites_size AGENT_OWN;
 
 /* Whether a hook of the malloc family has nothing to do for this caller: nothing is recorded, and no entry is about it. */
 static inline bool place_passes(uint64_t pc)

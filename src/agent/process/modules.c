@@ -11,7 +11,7 @@
 #include <string.h>
 #include <sys/auxv.h>
 
-enum { SNAPSHOT_BYTES = 1 << 20, KNOWN_BYTES = 1 << 18 };
+enum { SNAPSHOT_BYTES = 3 << 18, KNOWN_BYTES = 1 << 18 };
 
 AGENT_HOT uint64_t agent_text_start, agent_text_end; /* written once by modules_setup */
 struct agent_range agent_thunks[AGENT_THUNKS];       /* by custom_hook.c */
@@ -96,7 +96,8 @@ static int add_module(struct dl_phdr_info *info, size_t size, void *data)
     module.head.words = (uint8_t)words;
     uint8_t *to = snapshot->bytes + snapshot->filled;
     memcpy(to, &module, sizeof module);
-    memcpy(to + sizeof module, path, length); /* the pages are fresh: zeroes follow */
+    memset((uint64_t *)to + words - 1, 0, 8);
+    memcpy(to + sizeof module, path, length);
     snapshot->filled += words * 8;
     return 0;
 }
@@ -179,6 +180,22 @@ static void report_difference(struct agent_thread *self, const struct snapshot *
     }
 }
 
+/* Kept for the next one: to unmap it would cost each process more than the page or two that are touched. */
+static _Atomic(uint8_t *) spare;
+
+static uint8_t *snapshot_take(void)
+{
+    uint8_t *bytes = atomic_exchange(&spare, NULL);
+    return bytes ? bytes : sys_pages(SNAPSHOT_BYTES);
+}
+
+static void snapshot_give_back(uint8_t *bytes)
+{
+    uint8_t *other = atomic_exchange(&spare, bytes);
+    if (other)
+        sys_unmap(other, SNAPSHOT_BYTES);
+}
+
 void modules_refresh(struct agent_thread *self)
 {
     agent_switch.modules = 0;
@@ -192,7 +209,7 @@ void modules_refresh(struct agent_thread *self)
     char exe[WIRE_MAX_TEXT];
     sys_readlink("/proc/self/exe", exe, sizeof exe);
     snapshot.exe = exe;
-    snapshot.bytes = sys_pages(SNAPSHOT_BYTES);
+    snapshot.bytes = snapshot_take();
     if (!snapshot.bytes)
         return;
     /* The linker's lock is held during this and not beyond: ours is never taken inside or around it. */
@@ -213,7 +230,7 @@ void modules_refresh(struct agent_thread *self)
         }
         atomic_store_explicit(&busy, 0, memory_order_release);
     }
-    sys_unmap(snapshot.bytes, SNAPSHOT_BYTES);
+    snapshot_give_back(snapshot.bytes);
 }
 
 void modules_forked(void)

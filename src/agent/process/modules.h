@@ -17,7 +17,7 @@ void modules_forked(void);
  * itself (name services, character sets), and needs no hand in dlopen, whose search depends on who calls it. */
 static inline bool modules_is_linker(uint64_t pc)
 {
-    extern uint64_t modules_linker_start, modules_linker_size;
+    extern uint64_t modules_linker_start AGENT_OWN, modules_linker_size AGENT_OWN;
     return pc - modules_linker_start < modules_linker_size;
 }
 

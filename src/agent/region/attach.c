@@ -101,6 +101,7 @@ static void note_clock(void)
 {
     const struct wire_config *config = &agent_region->config;
     agent_ticks_per_us = config->flags & WIRE_COUNTER_IS_CPU ? config->ticks_per_us : 0;
+    ring_find_cpu();
 }
 
 /* The recorder's region, and a block for this thread; NULL when either cannot be had. */
@@ -159,6 +160,7 @@ static void start_again(struct agent_thread *self, bool was_inside)
         /* A signal handler forked while its thread was writing a record, and that writing will go on in this child
          * too: let it end where nobody looks. */
         self->producer.ring = &nowhere;
+        self->quick = 0;
         self->wake_at = UINT64_MAX;
         lose_process(LOSS_CHILD_UNTRACKED);
         return;

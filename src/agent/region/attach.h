@@ -34,7 +34,7 @@ bool attach_is_restricted(void);
 bool attach_is_sampling(void);
 
 /* Nothing is recorded in this process, for good: no recorder, or it has ended. */
-extern bool attach_is_off;
+extern bool attach_is_off AGENT_OWN;
 
 /* Whether allocations are recorded; asked at the top of every hook. */
 static inline bool attach_heap(void)

@@ -75,28 +75,40 @@ struct record_map {
 void record_map(struct agent_thread *self, const struct record_map *map, uint32_t stack);
 void record_unmap(struct agent_thread *self, uint64_t addr, uint64_t size);
 
+enum { RECORD_ALLOC_WORDS = sizeof(struct wire_alloc) / 8, RECORD_FREE_WORDS = sizeof(struct wire_free) / 8 };
+
+static inline void record_fill_alloc(struct wire_alloc *record, uint16_t cpu, uint64_t time, uint64_t addr,
+                                     uint64_t size, enum alloc_fn fn, uint32_t stack)
+{
+    record->head = (struct wire_head){.type = WIRE_ALLOC, .words = RECORD_ALLOC_WORDS, .cpu = cpu, .value = stack};
+    record->time = time;
+    record->addr = addr;
+    record->size_fn = (size & (((uint64_t)1 << WIRE_FN_SHIFT) - 1)) | (uint64_t)fn << WIRE_FN_SHIFT;
+}
+
 static inline void record_alloc(struct agent_thread *self, uint64_t addr, uint64_t size, enum alloc_fn fn,
                                 uint32_t stack)
 {
-    enum { WORDS = sizeof(struct wire_alloc) / 8 };
-    struct wire_alloc *record = ring_reserve(self, WORDS, LOSS_RING_FULL, true);
+    struct wire_alloc *record = ring_reserve(self, RECORD_ALLOC_WORDS, LOSS_RING_FULL, true);
     if (!record)
         return;
-    record->head = (struct wire_head){.type = WIRE_ALLOC, .words = WORDS, .cpu = ring_cpu(), .value = stack};
-    record->time = ring_time();
+    record_fill_alloc(record, ring_cpu(), ring_time(), addr, size, fn, stack);
+    ring_commit(self, RECORD_ALLOC_WORDS);
+}
+
+static inline void record_fill_free(struct wire_free *record, uint16_t cpu, uint64_t time, uint64_t addr,
+                                    enum alloc_fn fn)
+{
+    record->head = (struct wire_head){.type = WIRE_FREE, .words = RECORD_FREE_WORDS, .cpu = cpu, .value = fn};
+    record->time = time;
     record->addr = addr;
-    record->size_fn = (size & (((uint64_t)1 << WIRE_FN_SHIFT) - 1)) | (uint64_t)fn << WIRE_FN_SHIFT;
-    ring_commit(self, WORDS);
 }
 
 static inline void record_free(struct agent_thread *self, uint64_t addr, enum alloc_fn fn)
 {
-    enum { WORDS = sizeof(struct wire_free) / 8 };
-    struct wire_free *record = ring_reserve(self, WORDS, LOSS_RING_FULL, true);
+    struct wire_free *record = ring_reserve(self, RECORD_FREE_WORDS, LOSS_RING_FULL, true);
     if (!record)
         return;
-    record->head = (struct wire_head){.type = WIRE_FREE, .words = WORDS, .cpu = ring_cpu(), .value = fn};
-    record->time = ring_time();
-    record->addr = addr;
-    ring_commit(self, WORDS);
+    record_fill_free(record, ring_cpu(), ring_time(), addr, fn);
+    ring_commit(self, RECORD_FREE_WORDS);
 }

@@ -35,17 +35,13 @@ static void *map_shared(int fd, uint64_t bytes)
 /* Closes `fd`. */
 static struct wire_region *map(int fd, uint64_t nonce)
 {
-    struct wire_region *region = NULL;
+    struct wire_region head, *region = NULL;
     struct stat file;
     if (fd < 0)
         return NULL;
-    if (sys_call(SYS_fstat, fd, &file) == 0 && file.st_size >= (off_t)sizeof *region) {
-        struct wire_region *head = map_shared(fd, sizeof *region);
-        if (head && region_fits(head, (uint64_t)file.st_size, nonce))
-            region = map_shared(fd, ring_prefix(head)); /* rings are mapped when they are claimed */
-        if (head)
-            sys_unmap(head, sizeof *region);
-    }
+    if (sys_call(SYS_fstat, fd, &file) == 0 && sys_call(SYS_pread64, fd, &head, sizeof head, 0L) == (long)sizeof head &&
+        region_fits(&head, (uint64_t)file.st_size, nonce))
+        region = map_shared(fd, ring_prefix(&head)); /* rings are mapped when they are claimed */
     sys_close(fd);
     return region;
 }

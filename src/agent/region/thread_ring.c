@@ -27,6 +27,17 @@ AGENT_HOT struct wire_region *agent_region; /* written once by attach.c */
 AGENT_HOT uint32_t agent_ticks_per_us;      /* likewise */
 union agent_switch agent_switch __attribute__((aligned(sizeof(union agent_switch))));
 AGENT_FORKED uint32_t ring_image;
+AGENT_HOT intptr_t ring_cpu_place;
+
+/* The kernel keeps a thread's CPU number in the area that libc registers with it, since glibc 2.35; earlier ones have
+ * no such names. The number is the area's second word. */
+extern const ptrdiff_t __rseq_offset __attribute__((weak));
+extern const unsigned __rseq_size __attribute__((weak));
+
+void ring_find_cpu(void)
+{
+    ring_cpu_place = &__rseq_size && __rseq_size ? __rseq_offset + (intptr_t)sizeof(int32_t) : 0;
+}
 
 /* The recorder does not run: the heartbeat that it was last heard with; else 0. Until it is heard again nobody waits for
  * it, and what finds no room is lost. Any thread writes it. */
@@ -263,7 +274,7 @@ void ring_forget(struct agent_thread *self)
 {
     self->producer = (struct wire_producer){0};
     self->claim_skip = self->claim_misses = 0;
-    self->stuck_at = self->rare_time = 0;
+    self->stuck_at = self->rare_time = self->quick = 0;
 }
 
 void ring_close(struct agent_thread *self)
@@ -291,6 +302,7 @@ static void lose_ring(struct agent_thread *self)
 {
     self->ring_lost = true;
     self->producer.ring = NULL;
+    self->quick = 0;
 }
 
 static void *wait_for_room(struct agent_thread *self, uint32_t words)
@@ -377,6 +389,15 @@ void ring_check_fill(struct agent_thread *self)
     }
     self->wake_at = self->producer.head + half / 4;
     ring_wake_recorder();
+}
+
+void ring_find_quick(struct agent_thread *self)
+{
+    const struct wire_producer *producer = &self->producer;
+    uint64_t lap = (producer->head | (producer->bytes - 1)) + 1;
+    uint64_t quick = lap < producer->limit ? lap : producer->limit;
+    quick = quick < self->wake_at ? quick : self->wake_at;
+    self->quick = agent_ticks_per_us && ring_rseq_cpu() >= 0 ? quick : 0;
 }
 
 void agent_commit(struct agent_thread *self, uint32_t words)

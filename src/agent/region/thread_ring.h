@@ -41,11 +41,17 @@ static inline void *ring_reserve(struct agent_thread *self, uint32_t words, enum
     return agent_reserve(self, words, cause, may_wait);
 }
 
+/* Sets `quick`: up to the first of where the ring's bytes end, where the recorder has not read yet, and where it may have to be woken.
+ * Nowhere, while the time or the CPU must be asked for. */
+void ring_find_quick(struct agent_thread *self);
+
 static inline void ring_commit(struct agent_thread *self, uint32_t words)
 {
     wire_ring_commit(&self->producer, words);
     if (__builtin_expect(self->producer.head >= self->wake_at, 0))
         ring_check_fill(self);
+    if (__builtin_expect(self->producer.head >= self->quick, 0))
+        ring_find_quick(self);
 }
 
 static inline uint64_t ring_time(void)
@@ -53,17 +59,21 @@ static inline uint64_t ring_time(void)
     return __builtin_expect(agent_ticks_per_us, 1) ? wire_counter() : agent_time();
 }
 
-/* The kernel keeps a thread's CPU number in the area that libc registers with it, since glibc 2.35; earlier ones have
- * no such names. The number is the area's second word. */
-extern const ptrdiff_t __rseq_offset __attribute__((weak));
-extern const unsigned __rseq_size __attribute__((weak));
+/* From the thread pointer to where the kernel keeps the thread's CPU number; 0: nowhere. Set with the region. */
+extern intptr_t ring_cpu_place AGENT_OWN;
+void ring_find_cpu(void);
 
-/* Negative when there is no such area. */
+/* Negative when there is no such place. */
 static inline int32_t ring_rseq_cpu(void)
 {
-    if (!&__rseq_size || !__rseq_size)
-        return -1;
-    return ((const volatile int32_t *)((const char *)__builtin_thread_pointer() + __rseq_offset))[1];
+    intptr_t place = ring_cpu_place;
+    return place ? *(const volatile int32_t *)((const char *)__builtin_thread_pointer() + place) : -1;
+}
+
+/* Of a thread with a `quick`. */
+static inline uint16_t ring_cpu_quick(void)
+{
+    return *(const uint16_t *)((const char *)__builtin_thread_pointer() + ring_cpu_place);
 }
 
 static inline uint16_t ring_cpu(void)

@@ -46,7 +46,7 @@ static inline void note_fp(struct walk *walk)
     if (!walk->notes)
         return;
     if (walk->fp_from == FROM_REGISTER)
-        walk->notes->used_fp = true;
+        walk->notes->used |= UNWIND_USED_FP;
     else
         note(walk, walk->fp_from, walk->fp);
 }
@@ -90,7 +90,7 @@ static enum step return_to_lr(struct walk *walk, uint64_t cfa, bool is_signed)
     if (!walk->has_lr)
         return STEP_CUT;
     if (walk->notes)
-        walk->notes->used_lr = true;
+        walk->notes->used |= UNWIND_USED_LR;
     return arrive(walk, is_signed ? unwind_arch_strip(walk->lr) : walk->lr, cfa);
 }
 
@@ -320,12 +320,11 @@ static inline __attribute__((always_inline)) unsigned walk_up(const struct unwin
     frames[0] = regs->pc;
     *cut = true;
     if (notes) {
-        notes->count = 0;
-        notes->used_fp = notes->used_lr = false;
+        notes->count = notes->used = 0;
     }
     if (regs->sp & 7 || high < 8 || regs->sp > high - 8) {
         if (notes)
-            notes->used_lr = true;
+            notes->used = UNWIND_USED_LR;
         return walk_without_stack(regs, pc_is_return, frames, max);
     }
     struct walk now = {.key = unwind_key(regs->pc, pc_is_return),

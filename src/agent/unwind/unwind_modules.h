@@ -27,7 +27,7 @@ struct unwind_modules {
 };
 
 /* Counts up with each change; what was derived from an older table may be wrong now. */
-extern _Atomic uint32_t unwind_generation;
+extern _Atomic uint32_t unwind_generation __attribute__((visibility("hidden")));
 
 /* The table in force, or NULL before the first; good until unwind_modules_put(), which must follow in every case. Any
  * thread, any handler. */

@@ -7,11 +7,11 @@
 
 #include "agent/unwind/unwind.h"
 
-enum { UNWIND_NOTES = 48 };
+enum { UNWIND_NOTES = 48, UNWIND_USED_FP = 1, UNWIND_USED_LR = 2 };
 
 struct unwind_notes {
-    uint32_t count;        /* UNWIND_NOTES + 1 when there were more */
-    bool used_fp, used_lr; /* the starting register mattered */
+    uint32_t count; /* UNWIND_NOTES + 1 when there were more */
+    uint32_t used;  /* starting registers that mattered: UNWIND_USED_FP, UNWIND_USED_LR */
     struct unwind_note {
         uint64_t offset; /* from the starting stack pointer */
         uint64_t value;
