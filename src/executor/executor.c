@@ -9,6 +9,7 @@
  * Built like the agent's bursts: on x86-64 general registers only, no calls out. What differs by processor is behind processor.h. */
 #include "executor/pages.h"
 #include "executor/processor.h"
+#include "executor/script_frames.h"
 
 #include "base/sys.h"
 #include "base/units.h"
@@ -94,6 +95,7 @@ bool job_note(uint64_t pc, uint64_t addr, uint64_t size, unsigned flags)
     } else {
         if (job->count >= EXECUTOR_ACCESSES)
             return false;
+        script_frames_note(job, job->count);
         job->accesses[job->count++] =
             (struct executor_access){.pc = pc, .addr = addr, .size = (uint16_t)size, .flags = (uint8_t)flags};
     }
@@ -115,6 +117,7 @@ static void run(void)
     job->steps = 0;
     job->end = EXECUTOR_REFUSED;
     pages_begin(job, &setup);
+    script_frames_begin(job);
     if (skip > EXECUTOR_ACCESSES || want > EXECUTOR_ACCESSES || want == 0 || !processor_begin(job, job->state))
         return;
     uint64_t most = (uint64_t)STEPS_PER_ACCESS * (skip + want + 1);

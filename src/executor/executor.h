@@ -10,6 +10,7 @@
  * area, and a byte comes back when it is done. */
 #pragma once
 
+#include "base/python_frames.h"
 #include "base/units.h"
 #include "wire/event.h"
 
@@ -25,6 +26,7 @@ enum {
     EXECUTOR_STATE = 4096,    /* bytes of vector state */
     EXECUTOR_HOLES = 8,
     EXECUTOR_DEVICES = 16,
+    EXECUTOR_CHAINS = 32, /* of Python, a burst's most: accesses of later ones have none */
 #if defined(__x86_64__)
     EXECUTOR_GENERAL = 16,
     EXECUTOR_SP = 4, /* by its number */
@@ -62,6 +64,21 @@ struct executor_access {
     uint8_t flags; /* enum sample_flag */
 };
 
+struct executor_frame { /* of Python: base/python_frames.h */
+    uint64_t code, instruction, entry;
+};
+
+struct executor_chain {
+    uint32_t depth;
+    struct executor_frame frames[PYTHON_FRAMES];
+};
+
+struct executor_chains {
+    uint32_t count;
+    uint8_t of[EXECUTOR_ACCESSES]; /* by access, from 1; 0: none */
+    struct executor_chain items[EXECUTOR_CHAINS];
+};
+
 struct executor_job {
     /* Asked. General registers by their number in encodings; on aarch64 the last one is sp. */
     uint64_t general[EXECUTOR_GENERAL], pc, flags;
@@ -70,11 +87,15 @@ struct executor_job {
     uint32_t skip, want;  /* accesses that pass first, and those to note; together at most EXECUTOR_ACCESSES */
     uint64_t copy_of[EXECUTOR_COPIES];               /* addresses of the pages that come along; 0: none */
     struct executor_range devices[EXECUTOR_DEVICES]; /* memory of devices, which reading may change: it is not read */
+    /* Where Python keeps the thread's state, which has this number in it; 0: no chains of Python are wanted. Answered as 0 where it has not. */
+    uint64_t python_state, python_tid;
+    struct python_layout python;
     /* Answered. */
     uint32_t end, count;
     uint32_t pages; /* that were read */
     uint64_t steps;
     struct executor_access accesses[EXECUTOR_ACCESSES];
+    struct executor_chains chains;
 
     uint8_t state[EXECUTOR_STATE] __attribute__((aligned(64)));
     uint8_t copies[EXECUTOR_COPIES][PAGE_UNIT] __attribute__((aligned(PAGE_UNIT)));

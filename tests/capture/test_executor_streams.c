@@ -124,6 +124,7 @@ static struct executor_job *job_at(uint64_t pc)
     job->bases[1] = 0;
     job->skip = 0;
     job->want = WANT;
+    job->python_state = 0;
     return job;
 }
 
@@ -265,11 +266,98 @@ static void streams_of_anything_do_no_harm(void **state)
     assert_int_equal(waitpid(other, NULL, WNOHANG), 0);
 }
 
+static const struct python_layout layouts[] = {
+    {.native_id = 160,
+     .frame_holder = 56,
+     .current_frame = 8,
+     .code = 32,
+     .previous = 48,
+     .instruction = 56,
+     .entry = 68},
+    {.native_id = 144, .frame_holder = 56, .code = 0, .previous = 8, .instruction = 56, .owner = 70},
+    {.native_id = 8, .current_frame = 16, .code = 0, .previous = 8, .instruction = 56, .owner = 70},
+};
+
+/* The known loop for a thread of Python whose state and frames are anything. */
+static void frames_of_anything_do_no_harm(void **state)
+{
+    (void)state;
+    unsigned walked = 0, deepest = 0;
+    for (unsigned i = 0; i < 3000; i++) {
+        for (unsigned k = 0; k < AREA_BYTES / 8; k++)
+            ((uint64_t *)(void *)data)[k] = any_place() & ~(any(4) ? 7ull : 0);
+        memcpy(code + 40 * PAGE_UNIT, loop, sizeof loop);
+        struct executor_job *job = job_at(CODE + 40 * PAGE_UNIT);
+        job->general[0] = DATA + PAGE_UNIT;
+        job->python = layouts[any(sizeof layouts / sizeof *layouts)];
+        job->python_state = any(8) ? DATA + (any(AREA_BYTES) & ~7ull) : any_place();
+        uint64_t number = job->python_state + job->python.native_id - DATA;
+        memcpy(&job->python_tid, data + (number < AREA_BYTES - 8 ? number : 0), sizeof job->python_tid);
+        memset(job->chains.of, 0, sizeof job->chains.of);
+        job->chains.count = 0;
+        assert_true(run());
+        assert_int_equal(job->end, EXECUTOR_ENOUGH);
+        for (unsigned k = 0; k < WANT; k++) {
+            assert_int_equal(job->accesses[k].addr, DATA + PAGE_UNIT + 16 * ((k + 1) / 2) + (k & 1 ? 8 : 0));
+            assert_in_range(job->chains.of[k], 0, job->chains.count);
+        }
+        assert_in_range(job->chains.count, 0, EXECUTOR_CHAINS);
+        for (unsigned k = 0; k < job->chains.count; k++) {
+            assert_in_range(job->chains.items[k].depth, 0, PYTHON_FRAMES);
+            walked += job->chains.items[k].depth > 0;
+            deepest = job->chains.items[k].depth > deepest ? job->chains.items[k].depth : deepest;
+        }
+    }
+    print_message("# %u chains, the deepest of %u frames\n", walked, deepest);
+    assert_true(walked > 300 && deepest > 4);
+}
+
+/* State, holder and a frame that is its own caller. */
+static void frames_without_end(void **state)
+{
+    (void)state;
+    enum { STATE = 0, HOLDER = 64, FRAME = 128 };
+    uint64_t *words = (uint64_t *)(void *)data;
+    memset(data, 0, AREA_BYTES);
+    memcpy(code + 40 * PAGE_UNIT, loop, sizeof loop);
+    struct executor_job *job = job_at(CODE + 40 * PAGE_UNIT);
+    job->general[0] = DATA + PAGE_UNIT;
+    job->python = layouts[0];
+    words[STATE + 160 / 8] = job->python_tid = 7;
+    words[STATE + 56 / 8] = DATA + HOLDER * 8;
+    words[HOLDER + 8 / 8] = words[FRAME + 48 / 8] = DATA + FRAME * 8;
+    words[FRAME + 32 / 8] = DATA + 8;
+    words[FRAME + 56 / 8] = 99;
+    job->python_state = DATA + STATE * 8;
+    assert_true(run());
+    assert_int_equal(job->end, EXECUTOR_ENOUGH);
+    assert_int_equal(job->chains.count, 1);
+    assert_int_equal(job->chains.items[0].depth, PYTHON_FRAMES);
+    assert_int_equal(job->chains.items[0].frames[0].instruction, 99);
+    for (unsigned k = 0; k < WANT; k++)
+        assert_int_equal(job->chains.of[k], 1);
+    words[HOLDER + 8 / 8] = EXECUTOR_WINDOW + 4096; /* its own memory is not the program's */
+    job = job_at(CODE + 40 * PAGE_UNIT);
+    job->general[0] = DATA + PAGE_UNIT;
+    job->python_state = DATA + STATE * 8;
+    assert_true(run());
+    assert_int_equal(job->chains.items[0].depth, 0);
+    words[STATE + 160 / 8] = 8; /* another thread's by now */
+    job = job_at(CODE + 40 * PAGE_UNIT);
+    job->general[0] = DATA + PAGE_UNIT;
+    job->python_state = DATA + STATE * 8;
+    assert_true(run());
+    assert_int_equal(job->python_state, 0);
+    assert_int_equal(job->chains.count, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_asks_for_more_is_refused),
         cmocka_unit_test(streams_of_anything_do_no_harm),
+        cmocka_unit_test(frames_of_anything_do_no_harm),
+        cmocka_unit_test(frames_without_end),
     };
     return cmocka_run_group_tests(tests, start, stop);
 }

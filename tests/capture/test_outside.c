@@ -9,6 +9,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 #include <time.h>
 #include <cmocka.h>
 
@@ -34,11 +35,14 @@ bool __wrap_outside_thread_runs(uint32_t pid, struct outside_thread *thread);
 void __wrap_outside_thread_stack(struct sink *sink, uint32_t pid, struct outside_thread *thread, uint64_t sp,
                                  uint64_t time);
 struct capture_process *__wrap_running_process(struct running *running, uint32_t pid, uint32_t tid, uint64_t time);
+void __wrap_remote_python_find(struct remote_python *python);
 int __wrap_clock_gettime(clockid_t which, struct timespec *time);
 int __wrap_sigtimedwait(const sigset_t *set, siginfo_t *info, const struct timespec *wait);
 
 static uint64_t now, stops_at[THREADS]; /* 0: not asked */
-static unsigned asks, looks, starts, runs, ends;
+static unsigned asks, looks, starts, runs, ends, asks_of[THREADS];
+static unsigned
+    shared_by; /* threads that have a CPU, each later one a quarter of the one's before; 0: all have one each */
 static struct executor_job job = {.end = EXECUTOR_STEPS};
 
 static unsigned about_to_stop(void)
@@ -90,9 +94,15 @@ void __wrap_executor_find_devices(struct executor_client *client, uint32_t pid)
     (void)client, (void)pid;
 }
 
+void __wrap_remote_python_find(struct remote_python *python)
+{
+    (void)python;
+}
+
 int __wrap_stop_ask(pid_t tid)
 {
-    stops_at[tid - PID] = now + ++asks * 7919 % 80 * 1000000;
+    asks_of[tid - PID]++;
+    stops_at[tid - PID] = now + ++asks * 7919 % 80 * (shared_by ? 100 : 1000000);
     return 0;
 }
 
@@ -126,14 +136,18 @@ bool __wrap_glibc_heap_look(struct glibc_heap *heap, struct sink *sink, uint64_t
 
 void __wrap_proc_each_thread(uint32_t pid, void (*visit)(uint32_t tid, void *context), void *context)
 {
-    for (uint32_t i = 0; i < THREADS; i++)
+    for (uint32_t i = 0; i < (shared_by ? shared_by : THREADS); i++)
         visit(pid + i, context);
+}
+
+static uint64_t cpu_of(unsigned thread)
+{
+    return shared_by ? now * 3 >> (2 * thread + 2) : now;
 }
 
 uint64_t __wrap_outside_thread_cpu(uint32_t pid, uint32_t tid)
 {
-    (void)pid, (void)tid;
-    return now;
+    return cpu_of(tid - pid);
 }
 
 bool __wrap_outside_thread_runs(uint32_t pid, struct outside_thread *thread)
@@ -216,8 +230,44 @@ static void what_takes_long_waits_for_stops(void **state)
     source.close(outside);
 }
 
+/* Three threads that always run or wait for their one CPU, of which they get 48:12:3, and more ticks asked for than drains can make. */
+static void ticks_are_by_cpu_time(void **state)
+{
+    (void)state;
+    static const uint64_t periods[] = {20000000, 1000000, 250000}; /* ns */
+    static const struct source_listener listener;
+    for (unsigned i = 0; i < sizeof periods / sizeof *periods; i++) {
+        const struct capture_options options = {.burst = 28, .tick_ns = periods[i], .budget_ppm = 1000000};
+        struct sink sink = {0};
+        struct running running = {0};
+        struct error err = {0};
+        shared_by = 3;
+        ends = ENDS_MOST;
+        memset(asks_of, 0, sizeof asks_of);
+        memset(stops_at, 0, sizeof stops_at);
+        struct outside *outside = outside_new(&options);
+        struct source source = outside_source(outside);
+        outside_connect(outside, &sink, &running, &listener);
+        assert_int_equal(outside_follow(outside, PID, false, &err), 0);
+        source.want(outside, true);
+        uint64_t began = now;
+        drain(&source, 60000);
+        double rate[3];
+        for (unsigned k = 0; k < 3; k++)
+            rate[k] = asks_of[k] * 4e9 * (1 << 2 * k) / (double)(now - began) / 3;
+        print_message("# period %.2f ms: %.0f, %.0f, %.0f ticks a second of CPU time\n", (double)periods[i] / 1e6,
+                      rate[0], rate[1], rate[2]);
+        assert_true(asks_of[2] > 50);
+        for (unsigned k = 0; k < 2; k++)
+            assert_true(rate[k] > 0.93 * rate[k + 1] && rate[k] < 1.07 * rate[k + 1]);
+        source.close(outside);
+    }
+    shared_by = 0;
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(what_takes_long_waits_for_stops)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(what_takes_long_waits_for_stops),
+                                       cmocka_unit_test(ticks_are_by_cpu_time)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

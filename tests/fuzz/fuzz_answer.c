@@ -1,6 +1,7 @@
 /* fuzz_answer.c - any bytes as what an executor answers, while a thread writes beside it: an executor that the sampled program has
  * taken over. */
 #include "capture/outside/outside_burst.h"
+#include "capture/outside/remote_python.h"
 #include "capture/outside/thread_stop.h"
 
 #include <pthread.h>
@@ -174,8 +175,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     running_init(&running, &processes);
     outside = (struct outside){
         .options = &options, .sink = &sink, .running = &running, .listener = &listener, .random = 1, .allowed = 1};
-    struct outside_process process = {
-        .pid = PID, .heap = glibc_heap_new(PID, 1), .executor = (struct executor_client *)1};
+    struct outside_process process = {.pid = PID,
+                                      .heap = glibc_heap_new(PID, 1),
+                                      .python = remote_python_new(PID, 1),
+                                      .executor = (struct executor_client *)1};
     struct outside_thread thread = {.tid = PID + 1, .has_stack = true, .stack_high = UINT64_MAX};
     at = data;
     end = data + size;
@@ -188,6 +191,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         if (samples > BURST)
             abort();
     }
+    remote_python_free(process.python);
     glibc_heap_free(process.heap);
     map64_free(&outside.refused);
     running_free(&running);

@@ -22,6 +22,16 @@ NOBODY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"] if os.g
 PORT = "16379"
 SLOW = ("PostgreSQL", "node", "JVM")  # until the first stop: many processes, large binaries
 NODE = "const m = new Map(); for (let i = 0; ; i++) { m.set(i % 100000, 'x' + i); if (i % 1e6 == 0) console.log(i) }"
+PYTHON = """import threading
+def work():
+    m, i = {}, 0
+    while True:
+        m[i % 100000] = "x%d" % i
+        i += 1
+        if i % 1000000 == 0:
+            print(i, flush=True)
+for _ in range(2):
+    threading.Thread(target=work).start()"""
 JAVA = """class Busy { public static void main(String[] a) throws Exception { for (int t = 0; t < 2; t++) new Thread(() -> {
   java.util.HashMap<Integer, String> m = new java.util.HashMap<>(); for (int i = 0; ; i++) { m.put(i % 100000, "x" + i);
   if (i % 1000000 == 0) System.out.println(i); } }).start(); } }"""
@@ -83,6 +93,8 @@ def programs(folder):
         yield "Go", [go], None
     if shutil.which("node"):
         yield "node", ["node", "-e", NODE], None
+    if shutil.which("python3"):
+        yield "Python, two threads", ["python3", "-c", PYTHON], None
     if shutil.which("java"):
         yield "JVM", ["java", write(folder, "Busy.java", JAVA)], None
 

@@ -15,6 +15,8 @@
 #define SCAN_PART 0.25 /* of the budget, for looks for threads: of a thousand they take some ms */
 #define DEBT_NS   1e9  /* what was spent too much is saved within such a time; more than that is not saved ahead */
 
+#define BEHIND_SLOWER                                                                                                  \
+    1.25 /* where threads are to have more ticks than there can be: else those that run most had too few */
 #define ALLOWED_KEPT 0.9 /* from one look to the next, where less is allowed */
 
 enum {
@@ -94,7 +96,9 @@ static void keep_budget(struct outside *outside, uint64_t elapsed)
         outside->debt_ns = outside->debt_ns + more - may < saved ? saved : outside->debt_ns + more - may;
         outside->allowed = fmax(may / (double)elapsed, ALLOWED_KEPT * outside->allowed);
         outside->totals.cost_ns += spent - outside->spent_before;
-        outside->slow *= ratio > most ? most : ratio > 1 ? ratio : ratio < 0.8 ? 0.9 : 1;
+        double slower = ratio > most ? most : ratio > 1 ? ratio : ratio < 0.8 && !outside->behind ? 0.9 : 1;
+        outside->slow *= outside->too_quick ? fmax(slower, BEHIND_SLOWER) : slower;
+        outside->behind = outside->too_quick = false;
         outside->slow = outside->slow < 1 ? 1 : outside->slow > SLOWEST ? SLOWEST : outside->slow;
     }
     outside->spent_before = spent;
@@ -134,20 +138,24 @@ static void wait_for_stop(uint64_t ns)
     sigtimedwait(&child, NULL, &wait);
 }
 
-/* A thread that waits for a CPU looks like one that runs. So ticks come by the clock, but no more of them than its CPU time is worth: else
- * what a program does while others take the CPUs would have too many. */
+/* A thread that waits for a CPU looks like one that runs. So whether it runs is looked at by the clock, and it is stopped when it has used
+ * a period of CPU time since: what a program does while others take the CPUs has no ticks. One that owes more is looked at twice as often. */
 static void tick(struct outside *outside, struct outside_process *process, struct outside_thread *thread)
 {
-    uint64_t now = clock_now_ns();
-    thread->next = outside_next_tick(outside, now);
+    uint64_t now = clock_now_ns(), distance = outside_next_tick(outside, now) - now;
+    outside_charge(outside, process, thread);
+    thread->next = now + (thread->owed > 1 ? distance / 2 : distance);
     outside->totals.ticks++;
-    if (outside->debt_ns > outside->allowed * DEBT_NS || thread->owed < -(int64_t)outside->scan_gap ||
-        !outside_thread_runs(process->pid, thread))
+    bool spent = outside->debt_ns > outside->allowed * DEBT_NS;
+    if (thread->owed < 0 || (!spent && !outside_thread_runs(process->pid, thread)))
         return;
-    thread->owed -= (int64_t)outside_period(outside);
+    thread->owed--;
+    if (spent)
+        return;
     process->starts = !process->executor;
     if (process->starts && (!outside_work(outside, now) || process->ended))
         return;
+    remote_python_thread(process->python, thread);
     now = clock_now_ns();
     if (stop_ask((pid_t)thread->tid) < 0)
         return;

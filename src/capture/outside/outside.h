@@ -2,7 +2,7 @@
  *
  * Each thread has ticks at random distances. One that is found running is stopped, its registers are copied, and its next accesses
  * are found by an executor (executor/executor.h) on copies of its pages: a random number of them passes, then a burst is kept, as
- * in bursts of the agent. Ticks come by the clock and only to threads that run, so that bursts are in proportion to CPU time.
+ * in bursts of the agent. Ticks come to threads that run, when they have used a period of CPU time since the last one.
  *
  * All that this costs, the stops and the CPU time of recorder and executors, is held against the CPU time of the threads: ticks become
  * rarer where it is more than the budget. */

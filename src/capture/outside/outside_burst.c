@@ -58,10 +58,12 @@ static void put_samples(struct outside *outside, struct outside_process *process
         if (!((flags & SAMPLE_READ && options->loads) || (flags & SAMPLE_WRITE && options->stores)))
             continue;
         running_runs(outside->running, process->pid, pc, time + i);
+        uint64_t frames[PYTHON_FRAMES + 1];
+        unsigned depth = known ? remote_python_chain(process->python, outside->sink, known, job, i, pc, frames) : 0;
         struct event event = {.time = time + i, .pid = process->pid, .tid = thread->tid, .kind = EVENT_SAMPLE};
         event.sample = (struct event_sample){
             .addr = addr,
-            .stack = known ? process_stack(outside->running->processes, known, &pc, 1, true) : 0,
+            .stack = known ? process_stack(outside->running->processes, known, frames, (uint16_t)depth, true) : 0,
             .cpu = thread->cpu,
             .size = job->accesses[i].size,
             .source = SOURCE_SOFT,
@@ -88,10 +90,11 @@ static uint32_t count_of(const volatile struct executor_job *job)
     return count < EXECUTOR_ACCESSES ? count : EXECUTOR_ACCESSES;
 }
 
-/* Whether the other burst, done before, saw the same. */
-static bool is_alike(const struct executor_job *job, const struct executor_access *before, uint32_t count)
+/* Whether the burst that was done before, while the thread was held, saw the same. */
+static bool is_alike(const struct outside *outside, const struct executor_job *job, uint32_t count)
 {
-    return count_of(job) == count && memcmp(job->accesses, before, count * sizeof *before) == 0;
+    return count_of(job) == count && memcmp(job->accesses, outside->held, count * sizeof *outside->held) == 0 &&
+           remote_python_alike(&job->chains, &outside->held_chains, count);
 }
 
 static void let_go(struct outside *outside, struct outside_thread *thread)
@@ -114,14 +117,16 @@ static bool follow_twice(struct outside *outside, struct outside_process *proces
         return false;
     count = count_of(job);
     memcpy(outside->held, job->accesses, count * sizeof *outside->held);
+    outside->held_chains = job->chains;
     job->skip = skip;
     memcpy(job->state, outside->state, sizeof outside->state);
     if (!executor_run(process->executor))
         return false;
-    double same = is_alike(job, outside->held, count);
+    double same = is_alike(outside, job, count);
     thread->alike = first ? same : thread->alike + (same - thread->alike) / ALIKE_OVER;
     memcpy(job->accesses, outside->held, count * sizeof *outside->held); /* those are right in any case */
     job->count = count;
+    job->chains = outside->held_chains;
     return true;
 }
 
@@ -132,6 +137,7 @@ static bool follow(struct outside *outside, struct outside_process *process, str
     uint32_t number = thread->bursts++;
     job->skip = (uint32_t)(outside_random(outside) % SKIP_BELOW);
     job->want = outside->options->burst;
+    remote_python_ask(process->python, thread, job);
     bool twice = number < TWICE_FIRST || number % TWICE_EVERY == 0, hold = thread->alike < ALIKE_ENOUGH, done = true;
     if (twice || !hold)
         stop_copy_stack((pid_t)thread->tid, job);
@@ -176,6 +182,7 @@ bool outside_take_stop(struct outside *outside, struct outside_process *process,
         sink_loss(outside->sink, time, process->pid, thread->tid, LOSS_TICK_UNSTEPPED, 1);
         outside_restart(outside, process);
     } else if (state == STOP_TAKEN) {
+        remote_python_answered(thread, job);
         put_samples(outside, process, thread, time);
     }
     if (wanted && process->blind >= BLIND_MOST)

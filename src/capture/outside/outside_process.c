@@ -5,6 +5,7 @@
 #include "capture/outside/attach_check.h"
 #include "capture/outside/outside_burst.h"
 #include "capture/process/proc.h"
+#include "capture/process/runtime_names.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -17,10 +18,13 @@ enum {
         500000000,      /* a thread that got no CPU for so long, or sleeps in a driver, may not stop for much longer */
     NEW_ACTIVE = 32,    /* threads that get ticks before it is known which run; of more, those that are found running */
     RESTARTS_MOST = 16, /* of a process's executor */
-    HEAP_NS = 1000000000, /* between looks at the heap, at least */
-    IN_VAIN = 8,          /* asked looks that found nothing: the next ones come twice as rarely each time */
-    CHUNK_BYTES = 64,     /* of memory for an object of the heap, with room for growth */
-    HEAP_SHARE = 4,       /* of the recorder's memory */
+    HEAP_NS = 1000000000,     /* between looks at the heap, at least */
+    IN_VAIN = 8,              /* asked looks that found nothing: the next ones come twice as rarely each time */
+    CHUNK_BYTES = 64,         /* of memory for an object of the heap, with room for growth */
+    HEAP_SHARE = 4,           /* of the recorder's memory */
+    LAG_NS = 10000000,        /* the kernel adds up a running thread's CPU time 100 times a second or more often */
+    LAG_TICKS = 4,            /* and what the distances of ticks make by chance: who owes more had too few */
+    OWED_MOST_NS = 200000000, /* of CPU time at the rate that is asked for, in ticks */
 };
 
 /* Parts of the budget: of looks at the heap now and then, and where a sample is in no known object. The rest is for bursts. */
@@ -82,6 +86,8 @@ static bool outside_start_executor(struct outside *outside, struct outside_proce
 {
     process->starts = false;
     process->executor = executor_start(process->pid, err);
+    if (process->executor)
+        remote_python_find(process->python);
     if (!process->executor && kill((pid_t)process->pid, 0) == 0)
         refuse(outside, process->pid);
     process->ended |= !process->executor;
@@ -91,6 +97,7 @@ static bool outside_start_executor(struct outside *outside, struct outside_proce
 void outside_process_free(struct outside *outside, struct outside_process *process)
 {
     stop_executor(outside, process);
+    remote_python_free(process->python);
     glibc_heap_free(process->heap);
     array_free(&process->threads);
     free(process);
@@ -99,6 +106,11 @@ void outside_process_free(struct outside *outside, struct outside_process *proce
 static struct glibc_heap *heap_of(const struct outside *outside, uint32_t pid)
 {
     return glibc_heap_new(pid, outside->options->memory / HEAP_SHARE / CHUNK_BYTES);
+}
+
+static struct remote_python *python_of(const struct outside *outside, uint32_t pid)
+{
+    return remote_python_new(pid, outside->options->memory / HEAP_SHARE / RUNTIME_NAME_BYTES);
 }
 
 static bool is_followed(const struct outside *outside, uint32_t pid)
@@ -117,6 +129,7 @@ static struct outside_process *add_process(struct outside *outside, uint32_t pid
     struct outside_process *process = mem_zalloc(sizeof *process);
     process->pid = pid;
     process->heap = heap_of(outside, pid);
+    process->python = python_of(outside, pid);
     array_push(&outside->processes, process);
     outside->scanned = 0;
     return process;
@@ -151,6 +164,25 @@ struct scan {
     bool any;
 };
 
+void outside_charge(struct outside *outside, const struct outside_process *process, struct outside_thread *thread)
+{
+    uint64_t cpu = outside_thread_cpu(process->pid, thread->tid),
+             used = cpu > thread->cpu_ns ? cpu - thread->cpu_ns : 0;
+    outside->totals.cpu_ns += used;
+    thread->cpu_ns = cpu;
+    thread->owed += (double)used / (double)outside_period(outside);
+}
+
+/* Where a thread owes many ticks, and more and more, all threads' ticks become rarer: those that have most would have too few. */
+static void check_owed(struct outside *outside, struct outside_thread *thread)
+{
+    double base = (double)outside->options->tick_ns, most = LAG_TICKS + OWED_MOST_NS / base;
+    bool much = thread->owed > LAG_TICKS + LAG_NS / base;
+    outside->behind |= much;
+    outside->too_quick |= much && thread->owed > thread->scanned_owed;
+    thread->scanned_owed = thread->owed = thread->owed > most ? most : thread->owed;
+}
+
 static void scan_thread(uint32_t tid, void *argument)
 {
     struct scan *scan = argument;
@@ -164,21 +196,19 @@ static void scan_thread(uint32_t tid, void *argument)
         array_push(&process->threads,
                    ((struct outside_thread){.tid = tid, .next = outside_next_tick(scan->outside, scan->now)}));
         found = &process->threads.items[process->threads.count - 1];
-        found->cpu_ns = outside_thread_cpu(process->pid, tid);
+        found->cpu_ns = found->scanned_ns = outside_thread_cpu(process->pid, tid);
+        found->owed = -(double)(outside_random(scan->outside) % 1024) / 1024;
         found->active = process->threads.count <= NEW_ACTIVE || outside_thread_runs(process->pid, found);
         found->seen = scan->now;
         process->active |= found->active;
         return;
     }
     found->seen = scan->now;
-    uint64_t cpu = outside_thread_cpu(process->pid, tid), used = cpu > found->cpu_ns ? cpu - found->cpu_ns : 0;
     bool was_active = found->active;
-    scan->outside->totals.cpu_ns += used;
-    found->cpu_ns = cpu;
-    found->owed += (int64_t)used;
-    if (found->owed > (int64_t)scan->outside->scan_gap)
-        found->owed = (int64_t)scan->outside->scan_gap;
-    found->active = used > 0;
+    outside_charge(scan->outside, process, found);
+    check_owed(scan->outside, found);
+    found->active = found->cpu_ns > found->scanned_ns;
+    found->scanned_ns = found->cpu_ns;
     process->active |= found->active;
     if (found->active && !was_active)
         found->next = outside_next_tick(scan->outside, scan->now);
@@ -233,6 +263,7 @@ static void look_at_heap(struct outside *outside, struct outside_process *proces
     bool found = glibc_heap_look(process->heap, outside->sink, now);
     if (process->executor)
         executor_find_devices(process->executor, process->pid);
+    remote_python_find(process->python); /* a program may load one later */
     uint64_t end = clock_now_ns(), took = end - began;
     process->heap_in_vain = found ? 0 : process->heap_in_vain + asked;
     unsigned vain = process->heap_in_vain < IN_VAIN ? 0 : process->heap_in_vain - IN_VAIN;
@@ -303,8 +334,12 @@ void outside_renew(struct outside *outside, struct outside_process *process, uin
     stop_executor(outside, process);
     glibc_heap_free(process->heap);
     process->heap = heap_of(outside, process->pid);
+    remote_python_free(process->python);
+    process->python = python_of(outside, process->pid);
     process->heap_due = true;
-    array_each (&process->threads, struct outside_thread, thread)
+    array_each (&process->threads, struct outside_thread, thread) {
         thread->has_stack = false;
+        thread->python_state = thread->python_skip = thread->python_wait = 0;
+    }
     running_renew(outside->running, process->pid, now);
 }

@@ -8,6 +8,7 @@
 #include "capture/outside/glibc_heap.h"
 #include "capture/outside/outside.h"
 #include "capture/outside/outside_thread.h"
+#include "capture/outside/remote_python.h"
 
 enum {
     OUTSIDE_SCAN_NS = 100000000, /* between looks for threads, and at what was spent, at least */
@@ -24,6 +25,7 @@ struct outside_process {
     bool heap_due;   /* its heap to be looked at, once outside_is_quiet(); */
     bool heap_wants; /* for a sample */
     unsigned blind;  /* bursts in a row that could read no code: it may run another program */
+    struct remote_python *python;
     struct glibc_heap *heap;
     uint64_t heap_next;    /* look at it */
     uint64_t heap_asked;   /* the next one where a sample is in no object that is known: not before */
@@ -48,9 +50,11 @@ struct outside {
     double debt_ns;                    /* spent so far above what may be; negative: saved */
     unsigned asked;                    /* threads that have been asked to stop */
     bool wanted, waits;                /* waits: nobody is asked to stop */
+    bool behind, too_quick;            /* a thread owes many ticks; and more than at the last look */
     struct map64 refused;              /* processes that were looked for, and may not be looked at */
     uint32_t stops[OUTSIDE_STOP_BINS];
     struct executor_access held[EXECUTOR_ACCESSES]; /* of a burst that is done twice */
+    struct executor_chains held_chains;
     uint8_t state[EXECUTOR_STATE];
 };
 
@@ -76,6 +80,9 @@ void outside_restart(struct outside *outside,
 
 /* After exec its memory is another. */
 void outside_renew(struct outside *outside, struct outside_process *process, uint64_t now);
+
+/* Takes note of the CPU time that a thread has used by now: it owes ticks for it. */
+void outside_charge(struct outside *outside, const struct outside_process *process, struct outside_thread *thread);
 
 /* Threads of a process; those of ended ones are forgotten. */
 void outside_scan_process(struct outside *outside, struct outside_process *process, uint64_t now);

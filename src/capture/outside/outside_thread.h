@@ -11,13 +11,18 @@ struct outside_thread {
     bool waited;    /* asked to stop, it had to wait for a CPU first */
     bool has_stack; /* its stack was asked for, and is: */
     uint64_t stack_low, stack_high;
-    uint32_t bursts; /* so far */
-    double alike;    /* of those done twice, held and let go: the share that was the same */
-    uint64_t next;   /* tick */
-    uint64_t asked;  /* to stop, when; 0: not */
-    uint64_t cpu_ns; /* that it has used */
-    int64_t owed;    /* of that, in ns, what had no tick yet */
-    uint64_t seen;   /* at which look */
+    uint32_t bursts;                   /* so far */
+    double alike;                      /* of those done twice, held and let go: the share that was the same */
+    uint64_t next;                     /* tick */
+    uint64_t asked;                    /* to stop, when; 0: not */
+    uint64_t cpu_ns;                   /* that it has used */
+    uint64_t scanned_ns;               /* likewise, at the last look */
+    double owed;                       /* ticks, for that; negative until the next one is due */
+    double scanned_owed;               /* likewise, at the last look */
+    uint64_t seen;                     /* at which look */
+    uint64_t python_state;             /* where the interpreter keeps what it knows of this thread; 0: not known */
+    uint32_t python_tid;               /* the number that it has there */
+    uint32_t python_skip, python_wait; /* ticks until it is looked for again */
 };
 
 /* CPU time so far; 0 when it has ended. */
