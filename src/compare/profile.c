@@ -283,13 +283,9 @@ struct profile *profile_make_judged(const struct flow *flow, const struct findin
 struct profile *profile_make(const struct flow *flow, const char *path, const struct trace_session *ending,
                              struct error *err)
 {
-    struct facts *facts = facts_make(flow, err);
-    if (!facts)
-        return NULL;
-    struct findings *findings = findings_judged(facts, NULL);
-    struct profile *profile = profile_make_judged(flow, findings, path, ending, err);
+    struct findings *findings = findings_of(flow, NULL, err);
+    struct profile *profile = findings ? profile_make_judged(flow, findings, path, ending, err) : NULL;
     findings_free(findings);
-    facts_free(facts);
     return profile;
 }
 

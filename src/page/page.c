@@ -15,7 +15,6 @@ enum { FEWEST_CELLS = 1000 };
 
 struct page {
     struct parts parts;
-    struct facts *facts;
     struct findings *findings;
     struct gather gather;
 };
@@ -29,11 +28,10 @@ static int page_begin(struct page *page, const struct page_run *run, struct erro
     rank_objects(&parts->objects, run->flow, PAGE_OBJECTS);
     rank_sites(&parts->sites, run->flow, PAGE_SITES);
     gather_begin(&page->gather, parts);
-    page->facts = facts_make(run->flow, err);
-    if (!page->facts)
+    page->findings = findings_of(run->flow, run->view ? run->view->machine : NULL, err);
+    if (!page->findings)
         return -1;
-    page->findings = findings_judged(page->facts, run->view ? run->view->machine : NULL);
-    parts->facts = page->facts;
+    parts->facts = page->findings->own_facts;
     parts->findings = page->findings;
     parts->traffic = rows_traffic(run->flow, run->view);
     int failed = gather_chains(&page->gather, parts, err);
@@ -50,9 +48,7 @@ static void page_end(struct page *page)
     rank_free(&page->parts.objects);
     rank_free(&page->parts.sites);
     frames_free(page->parts.frames);
-    if (page->findings)
-        findings_free(page->findings);
-    facts_free(page->facts);
+    findings_free(page->findings);
     types_end(&page->parts);
     traffic_free(page->parts.traffic);
 }

@@ -413,15 +413,13 @@ static void take(struct judge *judge, struct error *err)
 /* Of the CPU time, what remote lines can take at most: each waits for no longer than its way from another node is longer, one after the
  * other. Loads that were timed may have missed a cache that others filled; how many lines a cache of that size leaves to memory is
  * known apart from that. Bytes are of all nodes' pairs alike read and written; `errors`: of them, standard ones that are added. */
-static double waiting_at_most(const struct judge *judge, double errors)
+static double waiting_at_most(const struct traffic *traffic, const struct model *machine, double errors)
 {
-    const struct traffic *traffic = judge->traffic;
-    const struct model *machine = judge->machine;
     uint32_t nodes = machine->node_count;
     double total = traffic_total(&traffic->all), cpu_s = 0, ns = 0;
     array_each (&traffic->threads, const struct traffic_thread, thread)
         cpu_s += thread->user_s;
-    if (!judge->demand || traffic->source != TRAFFIC_BURSTS || total <= 0 || cpu_s <= 0)
+    if (traffic->source != TRAFFIC_BURSTS || traffic->too_few || !traffic->all.is_rated || total <= 0 || cpu_s <= 0)
         return 1;
     for (uint32_t i = 0; i < nodes * nodes; i++) {
         double near = machine->latency[i / nodes * nodes + i / nodes];
@@ -464,8 +462,9 @@ static void judge_on(struct findings *findings, const struct model *machine)
     judge.share_low = share_there(findings, findings->remote_time_low);
     judge.share_high = share_there(findings, findings->remote_time_high);
     take(&judge, &err);
-    judge.share_low = fmin(judge.share_low, waiting_at_most(&judge, 0));
-    judge.share_high = fmin(judge.share_high, waiting_at_most(&judge, 2));
+    findings->remote_time_low = judge.share_low = fmin(judge.share_low, waiting_at_most(judge.traffic, machine, 0));
+    findings->remote_time_high = judge.share_high = fmin(judge.share_high, findings->most);
+    findings->remote_time_share = fmin(share_there(findings, findings->remote_time_share), findings->most);
     if ((double)findings->facts->bursts < thresholds.fewest_bursts) {
         findings->matters = MATTERS_UNDECIDED;
         put(&judge, "too few samples to say.");
@@ -506,10 +505,21 @@ struct findings *findings_judged(const struct facts *facts, const struct model *
         return findings;
     }
     const char *name = machine->name && *machine->name ? machine->name : MACHINE_HERE;
-    struct findings *findings = findings_make_on(facts, penalty_there(facts, machine), name);
-    findings->traffic = traffic_make(flow, machine_cache(machine, flow, false));
+    struct traffic *traffic = traffic_make(flow, machine_cache(machine, flow, false));
+    struct findings *findings = findings_make_on(
+        facts, &(struct judged_on){name, penalty_there(facts, machine), waiting_at_most(traffic, machine, 2)});
+    findings->traffic = traffic;
     judge_on(findings, machine);
     add_to_measure(findings);
     model_free(own);
+    return findings;
+}
+
+struct findings *findings_of(const struct flow *flow, const struct model *machine, struct error *err)
+{
+    struct facts *facts = facts_make(flow, err);
+    struct findings *findings = facts ? findings_judged(facts, machine) : NULL;
+    if (findings)
+        findings->own_facts = facts;
     return findings;
 }

@@ -12,3 +12,6 @@ struct model;
 /* Findings, with the verdict on this machine, which has as many nodes as the flow; NULL: the one that the recording names, or that it
  * was made on. */
 struct findings *findings_judged(const struct facts *facts, const struct model *machine);
+
+/* Likewise, with facts of their own. NULL with `err` when the recording cannot be read again. */
+struct findings *findings_of(const struct flow *flow, const struct model *machine, struct error *err);

@@ -135,6 +135,12 @@ static double between(double low, double high)
     return sqrt((low + 1) * (high + 1)) - 1;
 }
 
+void calibration_edges(const struct calibration *calibration, unsigned *cache, unsigned *memory)
+{
+    *cache = (unsigned)ceil(last_cache(calibration));
+    *memory = (unsigned)nearest_memory(calibration);
+}
+
 uint32_t calibration_beyond_caches(const struct calibration *calibration)
 {
     if (!calibration_shows(calibration))

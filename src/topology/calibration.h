@@ -46,5 +46,8 @@ bool calibration_shows(const struct calibration *calibration);
 /* Which level a sampled latency speaks for: 1 to 3 a cache, 4 memory; 0 when that cannot be reported. */
 unsigned calibration_level(const struct calibration *calibration, uint32_t latency);
 
+/* As the sampler times them, whole ns: the last cache and the nearest memory. */
+void calibration_edges(const struct calibration *calibration, unsigned *cache, unsigned *memory);
+
 /* Latency from which an access was served from memory, not a cache, as the sampler times it; 0 when not known. */
 uint32_t calibration_beyond_caches(const struct calibration *calibration);

@@ -1,6 +1,8 @@
 /* topology/placement_here.c - what the kernel lets this process use, and binding to it. */
 #include "topology/placement.h"
 
+#include "base/small_file.h"
+
 #include <errno.h>
 #include <linux/mempolicy.h>
 #include <stdio.h>
@@ -10,34 +12,18 @@
 
 enum { WEIGHTED_INTERLEAVE = 6 }; /* MPOL_WEIGHTED_INTERLEAVE, which older headers do not have */
 
-/* The number in a node's file; 0: it has none. `*there`: it has the file. */
-static unsigned read_of_node(const char *format, uint32_t node, bool *there)
-{
-    char path[96];
-    unsigned value = 0;
-    snprintf(path, sizeof path, format, node);
-    FILE *file = fopen(path, "re");
-    *there = file;
-    if (file && fscanf(file, "%u", &value) != 1)
-        value = 0;
-    if (file)
-        fclose(file);
-    return value;
-}
-
 static void read_weights(struct placement_limits *limits)
 {
-    bool weighs = true, measured = true, there;
+    static const char bandwidth_file[] = "/sys/devices/system/node/node%u/access0/initiators/read_bandwidth";
+    bool weighs = true, measured = true; /* where the first node has a file */
     for (uint32_t node = 0; node < PLACEMENT_CPUS && (weighs || measured); node++) {
-        unsigned weight =
-            weighs ? read_of_node("/sys/kernel/mm/mempolicy/weighted_interleave/node%u", node, &there) : 0;
-        weighs = weighs && (there || node);
-        limits->weights[node] = weight <= UINT8_MAX ? (uint8_t)weight : 0;
-        unsigned bandwidth =
-            measured ? read_of_node("/sys/devices/system/node/node%u/access0/initiators/read_bandwidth", node, &there)
-                     : 0;
-        measured = measured && (there || node);
-        limits->bandwidths[node] = bandwidth;
+        int64_t weight =
+            weighs ? small_file_number(-1, "/sys/kernel/mm/mempolicy/weighted_interleave/node%u", node) : -1;
+        int64_t bandwidth = measured ? small_file_number(-1, bandwidth_file, node) : -1;
+        weighs = weighs && (weight >= 0 || node);
+        measured = measured && (bandwidth >= 0 || node);
+        limits->weights[node] = weight > 0 && weight <= UINT8_MAX ? (uint8_t)weight : 0;
+        limits->bandwidths[node] = bandwidth > 0 ? (uint32_t)bandwidth : 0;
     }
 }
 

@@ -175,6 +175,15 @@ const char *topology_assign_text(const struct topology *topology, char text[TOPO
     return text;
 }
 
+const char *topology_home_text(const struct topology *topology, char text[TOPOLOGY_ASSIGN_TEXT])
+{
+    if (topology->home == HOME_BIND)
+        snprintf(text, TOPOLOGY_ASSIGN_TEXT, "bind:%d", topology->nodes[topology->home_node].os_index);
+    else
+        snprintf(text, TOPOLOGY_ASSIGN_TEXT, "%s", topology->home == HOME_INTERLEAVE ? "interleave" : "first-touch");
+    return text;
+}
+
 struct topology *topology_simulate_text(const char *spec, const char *assign, const char *homes, struct error *err)
 {
     struct topology *topology = topology_simulate(spec, ASSIGN_ROUND_ROBIN, err);

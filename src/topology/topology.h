@@ -86,3 +86,4 @@ int topology_set_assign(struct topology *topology, const char *text, struct erro
 
 enum { TOPOLOGY_ASSIGN_TEXT = 32 };
 const char *topology_assign_text(const struct topology *topology, char text[TOPOLOGY_ASSIGN_TEXT]);
+const char *topology_home_text(const struct topology *topology, char text[TOPOLOGY_ASSIGN_TEXT]);

@@ -40,14 +40,9 @@ char *topology_to_text(const struct topology *topology)
     char *text = NULL;
     size_t size = 0;
     FILE *out = mem_stream(&text, &size);
-    char assign[TOPOLOGY_ASSIGN_TEXT];
-    fprintf(out, "v1 %s assign=%s home=", topology->simulated ? "simulated" : "real",
-            topology_assign_text(topology, assign));
-    if (topology->home == HOME_BIND)
-        fprintf(out, "bind:%d", topology->nodes[topology->home_node].os_index);
-    else
-        fputs(topology->home == HOME_INTERLEAVE ? "interleave" : "first-touch", out);
-    fputs(" nodes=", out);
+    char assign[TOPOLOGY_ASSIGN_TEXT], home[TOPOLOGY_ASSIGN_TEXT];
+    fprintf(out, "v1 %s assign=%s home=%s nodes=", topology->simulated ? "simulated" : "real",
+            topology_assign_text(topology, assign), topology_home_text(topology, home));
     for (uint32_t i = 0; i < topology->node_count; i++)
         fprintf(out, "%s%d:%" PRIu64, i ? "," : "", topology->nodes[i].os_index, topology->nodes[i].memory);
     fputs(" cpus=", out);

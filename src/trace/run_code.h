@@ -4,7 +4,12 @@
 #include "trace/run.h"
 #include "trace/varint.h"
 
+/* Without optimization code of its own is no quicker for a row, and what is put in many times over takes the compiler most of its time. */
+#ifdef __OPTIMIZE__
 #define ALWAYS_INLINE inline __attribute__((always_inline))
+#else
+#define ALWAYS_INLINE inline
+#endif
 
 static inline void put(struct trace_run *run, unsigned column, uint64_t value)
 {

@@ -76,16 +76,8 @@ const char *whole_assign(const struct topology *topology)
 
 const char *whole_homes(const struct topology *topology)
 {
-    static _Thread_local char text[32];
-    switch (topology->home) {
-    case HOME_BIND:
-        snprintf(text, sizeof text, "bind:%d", topology->home_node);
-        return text;
-    case HOME_INTERLEAVE:
-        return "interleave";
-    default:
-        return "first-touch";
-    }
+    static _Thread_local char text[TOPOLOGY_ASSIGN_TEXT];
+    return topology_home_text(topology, text);
 }
 
 const char *latency_unit(const struct flow *flow)

@@ -67,27 +67,32 @@ static uint64_t twice(uint64_t i, bool *write)
 
 enum { SIZES = 2 }; /* of caches that are asked about at a time */
 
-/* Exact: a stack of lines by their last use, as positions in a Fenwick tree. */
+/* Exact: a stack of lines by their last use: a bit for each position, and a Fenwick tree of how many a word has. */
 struct lru {
+    uint64_t *bits;
     uint32_t *tree;
     uint64_t *last;
     uint8_t *is_dirty; /* a bit for each size */
-    uint64_t size;
+    uint64_t words, lines;
 };
 
 /* The truth is this test's own, and takes most of its time: never as slow as a build with sanitizers makes what is tested. */
 #define TRUTH __attribute__((optimize("O2"), no_sanitize("address", "undefined")))
 
-TRUTH static void tree_add(struct lru *lru, uint64_t at, int32_t by)
+TRUTH static void tree_flip(struct lru *lru, uint64_t at)
 {
-    for (at++; at <= lru->size; at += at & -at)
-        lru->tree[at] = (uint32_t)((int32_t)lru->tree[at] + by);
+    uint64_t bit = (uint64_t)1 << at % 64;
+    uint32_t by = lru->bits[at / 64] & bit ? UINT32_MAX : 1;
+    lru->bits[at / 64] ^= bit;
+    for (at = at / 64 + 1; at <= lru->words; at += at & -at)
+        lru->tree[at] += by;
 }
 
-TRUTH static uint64_t tree_sum(const struct lru *lru, uint64_t at)
+/* Lines whose last use is before `at`. */
+TRUTH static uint64_t tree_before(const struct lru *lru, uint64_t at)
 {
-    uint64_t sum = 0;
-    for (at++; at > 0; at -= at & -at)
+    uint64_t sum = (unsigned)__builtin_popcountll(lru->bits[at / 64] & (((uint64_t)1 << at % 64) - 1));
+    for (at /= 64; at > 0; at -= at & -at)
         sum += lru->tree[at];
     return sum;
 }
@@ -109,20 +114,23 @@ TRUTH static void simulate(const struct threads *threads, const uint64_t *lines,
 {
     enum { SPACE = 1 << 25 };
     uint64_t accesses = 2 * ACCESSES;
-    struct lru lru = {.tree = calloc(accesses + 2, sizeof *lru.tree),
+    struct lru lru = {.bits = calloc(accesses / 64 + 1, sizeof *lru.bits),
+                      .tree = calloc(accesses / 64 + 2, sizeof *lru.tree),
                       .last = calloc(SPACE, sizeof *lru.last),
                       .is_dirty = calloc(SPACE, 1),
-                      .size = accesses};
+                      .words = accesses / 64 + 1};
     random_state = 88172645463325252u;
     for (uint64_t i = 0; i < accesses; i++) {
         bool write;
         unsigned thread = i % threads->count;
         uint64_t line = (threads->next[thread](i / threads->count, &write) + thread * APART) % SPACE;
         uint64_t used = lru.last[line];
-        uint64_t apart = used ? tree_sum(&lru, i) - tree_sum(&lru, used - 1) : UINT64_MAX;
+        uint64_t apart = used ? lru.lines - tree_before(&lru, used) : UINT64_MAX;
         if (used)
-            tree_add(&lru, used - 1, -1);
-        tree_add(&lru, i, 1);
+            tree_flip(&lru, used - 1);
+        else
+            lru.lines++;
+        tree_flip(&lru, i);
         lru.last[line] = i + 1;
         for (unsigned s = 0; s < SIZES; s++)
             meet(&truths[s], &lru.is_dirty[line], (uint8_t)(1 << s), apart < lines[s], write, i >= ACCESSES);
@@ -131,6 +139,7 @@ TRUTH static void simulate(const struct threads *threads, const uint64_t *lines,
         truths[s].misses /= ACCESSES;
         truths[s].written /= ACCESSES;
     }
+    free(lru.bits);
     free(lru.tree);
     free(lru.last);
     free(lru.is_dirty);

@@ -391,6 +391,22 @@ static void what_is_slow(void **state)
     }
 }
 
+/* The bound is before the misses, however fast memory is: behind them, where nothing is, none would be slow. */
+static void memory_that_answers_soon_is_slow(void **state)
+{
+    (void)state;
+    static const uint16_t seen[] = {0, 1, 0, 4, 20, 82, 0, 1, 24, 88};
+    struct feeding f = run_begin();
+    feed_alloc(&f, HEAP, SIZE, CHAIN);
+    feed_touches(&f, 0, HEAP, 64);
+    for (unsigned i = 0; i < 200; i++, f.time += 5 * MS)
+        feed_burst(&f, (struct burst_of){.thread = i % 2, .addr = HEAP, .step = 8, .latency = seen[i % 10]});
+    struct facts *facts = run_end(&f);
+    assert_in_range(facts->slow_ns, 40, 81);
+    assert_int_equal(facts->slow_local.count + facts->slow_remote.count, 40 * BURST);
+    run_free(&f, facts);
+}
+
 /* Threads whose stacks begin on a page that main touched keep to their own: nothing is shared, and nothing is found. The
  * same stacks used by everybody are, also where caches answer, unless it is only a few pages of each. */
 static void whose_stack(void **state)
@@ -455,6 +471,7 @@ int main(void)
         cmocka_unit_test(stacks_are_one_subject),
         cmocka_unit_test(private_instances),
         cmocka_unit_test(what_is_slow),
+        cmocka_unit_test(memory_that_answers_soon_is_slow),
         cmocka_unit_test(whose_stack),
     };
     return cmocka_run_group_tests_name("users", tests, NULL, NULL);

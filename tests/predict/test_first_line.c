@@ -1,6 +1,7 @@
 /* The first line of a report on a model of a machine, and what the advice of a finding changes, from made-up recordings (workers.h). */
 #include "workers.h"
 
+#include "analysis/thresholds.h"
 #include "analysis/traffic/traffic.h"
 #include "predict/demand.h"
 #include "predict/gain.h"
@@ -271,8 +272,12 @@ static void slow_beside_others(void **state)
     struct judged judged =
         judge((struct run){.traffic = true, .cached = true, .rounds = ROUNDS, .latency = SLOW, .distance = 512});
     assert_int_equal(judged.findings->matters, MATTERS_NOT);
-    assert_true(judged.findings->remote_time_low > judged.findings->remote_time_bound);
     says(judged.findings, "waiting for remote memory takes 0.0% to 0.");
+    /* Nor does any finding cost more than the whole. */
+    assert_true(judged.findings->remote_time_high < thresholds.worth_changing);
+    assert_true(judged.findings->items.count > 0);
+    array_each (&judged.findings->items, const struct finding, finding)
+        assert_true(finding->lost_time_share <= judged.findings->remote_time_high);
     judged_free(&judged);
 }
 

@@ -140,6 +140,8 @@ static void lives_of_blocks_come_back_in_order(void **state)
         for (int i = 0; i < LIVES; i++) {
             assert_int_equal(trace_reader_next(reader, &event, &err), 1);
             struct event expected = churn_next(&again[event.tid - 1]);
+            if (memcmp(&event, &expected, sizeof event) == 0)
+                continue; /* what is between the fields is alike too */
             event_line(&event, line, sizeof line);
             event_line(&expected, same, sizeof same);
             assert_string_equal(line, same);

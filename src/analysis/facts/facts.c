@@ -129,7 +129,7 @@ static void begin(struct gathering *gathering, struct facts *facts)
     }
     make_details(gathering);
     lines_begin(gathering);
-    slow_begin(gathering);
+    gathering->slow_unit = slow_unit_of(gathering->flow);
     map64_free(&stack_of);
 }
 
@@ -221,7 +221,8 @@ static void mark(void *context, const struct flow_access *access)
     struct gathering *gathering = context;
     if (access->thread == FLOW_NONE)
         return;
-    slow_mark(gathering, access);
+    if (access->has_latency)
+        slow_count(gathering->latencies, access->latency, gathering->slow_unit);
     weights_mark(gathering->facts, access);
     if (access->object != FLOW_NONE)
         lines_mark(gathering, access);
@@ -384,7 +385,7 @@ struct facts *facts_make(const struct flow *flow, struct error *err)
     int failed = flow_each_access(flow, mark, &gathering, err);
     lines_marked(&gathering);
     weights_marked(facts);
-    facts->slow_ns = slow_bound(&gathering);
+    facts->slow_ns = slow_bound(gathering.latencies, flow);
     if (failed == 0)
         failed = flow_each_access_in_time(flow, visit, &gathering, err);
     if (failed == 0)

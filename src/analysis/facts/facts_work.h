@@ -198,13 +198,9 @@ void lines_free(struct gathering *gathering);
 void weights_mark(struct facts *facts, const struct flow_access *access);
 void weights_marked(struct facts *facts);
 
-/* slow.c: mark every access in a first pass; then the bound is known. */
-void slow_begin(struct gathering *gathering);
-void slow_mark(struct gathering *gathering, const struct flow_access *access);
-uint64_t slow_bound(const struct gathering *gathering);
-
-/* The same from counts of latencies by unit (1 for ns, more for cycles). */
-uint64_t slow_valley(const uint64_t latencies[SLOW_BUCKETS], unsigned unit);
+/* slow.c: count every latency, by unit (1 for ns, more for cycles); then the bound is known. */
+void slow_count(uint64_t latencies[SLOW_BUCKETS], uint32_t latency, unsigned unit);
+uint64_t slow_bound(const uint64_t latencies[SLOW_BUCKETS], const struct flow *flow);
 unsigned slow_unit_of(const struct flow *flow);
 
 /* shape.c: the stride from the same instruction's last access to the object in this burst, if there is one. */

@@ -91,7 +91,8 @@ double distance_loss(const struct findings *findings, double share)
 {
     const struct facts *facts = findings->facts;
     double scale = facts->remote_penalty > 0 ? findings->penalty / facts->remote_penalty : 1;
-    return scale * share / (1 + (scale - 1) * facts->remote_time);
+    double rest = 1 + (scale - 1) * facts->remote_time, whole = scale * facts->remote_time / rest;
+    return scale * share / rest * (whole > findings->most ? findings->most / whole : 1);
 }
 
 double findings_stall(const struct findings *findings, uint32_t object, double share)
@@ -210,7 +211,7 @@ static void put_nodes_behind(struct judging *judging)
 }
 
 struct findings *findings_make_with(const struct facts *facts, const struct pattern_row *const *rows, unsigned count,
-                                    double penalty, const char *machine)
+                                    const struct judged_on *machine)
 {
     static const struct finding_place *const places[] = {&on_subject, &on_node, &on_thread, &on_process, &on_run};
     struct findings *findings = mem_zalloc(sizeof *findings);
@@ -218,8 +219,9 @@ struct findings *findings_make_with(const struct facts *facts, const struct patt
     findings->facts = facts;
     findings->texts = strtab_new();
     findings->remote_bytes = -1;
-    findings->penalty = penalty;
-    findings->machine = machine ? findings_text(findings, "%s", machine) : NULL;
+    findings->penalty = machine->penalty;
+    findings->most = machine->most;
+    findings->machine = machine->name ? findings_text(findings, "%s", machine->name) : NULL;
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
         places[i]->each(&judging);
         array_sort(&findings->items, by_weight); /* what is judged next may name the worst so far */
@@ -234,12 +236,12 @@ struct findings *findings_make_with(const struct facts *facts, const struct patt
 
 struct findings *findings_make(const struct facts *facts)
 {
-    return findings_make_with(facts, pattern_rows, PATTERNS, facts->remote_penalty, NULL);
+    return findings_make_on(facts, &(struct judged_on){.penalty = facts->remote_penalty, .most = 1});
 }
 
-struct findings *findings_make_on(const struct facts *facts, double penalty, const char *machine)
+struct findings *findings_make_on(const struct facts *facts, const struct judged_on *machine)
 {
-    return findings_make_with(facts, pattern_rows, PATTERNS, penalty, machine);
+    return findings_make_with(facts, pattern_rows, PATTERNS, machine);
 }
 
 void findings_free(struct findings *findings)
@@ -257,5 +259,6 @@ void findings_free(struct findings *findings)
     array_free(&findings->locals);
     strtab_free(findings->texts);
     traffic_free(findings->traffic);
+    facts_free(findings->own_facts);
     free(findings);
 }

@@ -91,8 +91,10 @@ struct undecided {
 
 struct findings {
     const struct facts *facts;
+    struct facts *own_facts; /* the same where they are freed with the findings, else NULL */
     struct strtab *texts;
     double penalty;                       /* that findings are judged with: the facts' own, or the machine's */
+    double most;                          /* of run time, that remote lines can take; 1: not known */
     array_of(struct finding) items;       /* worst first */
     array_of(struct undecided) undecided; /* most remote samples first */
     array_of(
@@ -123,9 +125,13 @@ struct findings {
 
 struct findings *findings_make(const struct facts *facts);
 
-/* Likewise, with what findings cost at a machine's latencies: a remote access that misses the caches takes 1 + penalty times as long as a
- * local one there. */
-struct findings *findings_make_on(const struct facts *facts, double penalty, const char *machine);
+/* Likewise, with what findings cost on a machine. */
+struct judged_on {
+    const char *name;
+    double penalty; /* a remote access that misses the caches takes 1 + penalty times as long as a local one there */
+    double most;    /* of run time, that lines from other nodes take there at most; 1: not known */
+};
+struct findings *findings_make_on(const struct facts *facts, const struct judged_on *machine);
 void findings_free(struct findings *findings);
 
 /* What remote memory costs, as remote_time_low and remote_time_high, if there were so many bursts like these. */

@@ -83,7 +83,7 @@ extern const struct pattern_row *const pattern_rows[PATTERNS];
 /* findings.c. Adds what is found on it, or that it is undecided; all findings of these patterns. */
 void judge_about(struct judging *judging, const struct finding_place *place, const struct finding *about);
 struct findings *findings_make_with(const struct facts *facts, const struct pattern_row *const *rows, unsigned count,
-                                    double penalty, const char *machine);
+                                    const struct judged_on *machine);
 
 /* findings_locals.c. Whether it is a thread-local variable; judges all of these. */
 bool subject_thread_local(const struct facts *facts, const struct facts_subject *subject);

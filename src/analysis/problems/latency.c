@@ -111,7 +111,7 @@ static struct latency_row *function_row(struct functions *functions, const struc
     return &functions->rows.items[*row];
 }
 
-static void count_all(struct latency *latency, struct latency_pair **pairs, uint64_t *valley, unsigned unit)
+static void count_all(struct latency *latency, struct latency_pair **pairs, uint64_t *latencies, unsigned unit)
 {
     const struct accesses *accesses = latency->accesses;
     array_each (&accesses->items, const struct one_access, access) {
@@ -131,8 +131,7 @@ static void count_all(struct latency *latency, struct latency_pair **pairs, uint
         histogram_add(&latency->histogram, access->latency);
         if (pair)
             histogram_add(&pair->histogram, access->latency);
-        if (access->latency / unit < SLOW_BUCKETS)
-            valley[access->latency / unit]++;
+        slow_count(latencies, access->latency, unit);
     }
 }
 
@@ -226,7 +225,7 @@ struct latency *latency_make(const struct accesses *accesses, const uint32_t *ab
                              const struct calibration *calibration)
 {
     struct latency *latency = mem_zalloc(sizeof *latency);
-    uint64_t valley[SLOW_BUCKETS] = {0};
+    uint64_t latencies[SLOW_BUCKETS] = {0};
     unsigned unit = slow_unit_of(accesses->flow);
     latency->accesses = accesses;
     latency->threshold_count = count < LATENCY_THRESHOLDS ? count : LATENCY_THRESHOLDS;
@@ -234,7 +233,7 @@ struct latency *latency_make(const struct accesses *accesses, const uint32_t *ab
         latency->thresholds[i] = above[i];
     begin_rows(latency);
     struct latency_pair **table = pair_table(accesses);
-    count_all(latency, table, valley, unit);
+    count_all(latency, table, latencies, unit);
     finish_at(&latency->at, latency->threshold_count);
     unsigned tail = latency->threshold_count;
     while (tail > 0 && (tail == latency->threshold_count || latency->at.above[tail].timed == 0))
@@ -246,9 +245,7 @@ struct latency *latency_make(const struct accesses *accesses, const uint32_t *ab
     finish_rows(latency, &latency->threads, tail);
     finish_rows(latency, &latency->functions, tail);
     fill_histograms(latency);
-    latency->slow = unit == 1 ? calibration_beyond_caches(calibration) : 0;
-    if (!latency->slow)
-        latency->slow = slow_valley(valley, unit);
+    latency->slow = slow_bound(latencies, accesses->flow);
     contention_judge(latency, unit == 1 ? calibration : NULL);
     return latency;
 }

@@ -229,17 +229,15 @@ struct rank_summary *rank_summary_unread(const char *path, const char *error)
 struct rank_summary *rank_summary_make(const struct flow *flow, const char *path, const struct trace_session *ending,
                                        const char *damage, struct error *err)
 {
-    struct facts *facts = facts_make(flow, err);
-    if (!facts)
+    struct findings *findings = findings_of(flow, NULL, err);
+    if (!findings)
         return NULL;
-    struct findings *findings = findings_judged(facts, NULL);
     struct rank_summary *summary = rank_summary_unread(path, "");
     summary->damage = keep(summary, damage);
     take_session(summary, flow, ending);
     take_totals(summary, flow);
     take_findings(summary, findings);
     findings_free(findings);
-    facts_free(facts);
     if (read_accesses(summary, flow, err) < 0) {
         rank_summary_free(summary);
         return NULL;

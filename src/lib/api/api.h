@@ -77,6 +77,10 @@ const char *api_lines(nlens_trace *trace, const char *raw); /* likewise, but lin
 /* api_trace.c: may be given NULL */
 void api_error(nlens_error *to, const struct error *from);
 
+/* Options of a client that may be newer: good as long as it asks for nothing that this library does not know. Both begin with their
+ * size; `type` is their type's name. */
+int api_options_take(void *options, size_t size, const void *given, const char *type, struct error *err);
+
 /* api_rows.c */
 void api_rows_make(nlens_trace *trace);
 void api_rows_free(nlens_trace *trace);

@@ -10,8 +10,8 @@
 #include <string.h>
 
 struct api_findings {
-    struct facts *facts; /* NULL: the trace could not be read */
-    struct findings *findings;
+    struct findings *findings; /* NULL: the trace could not be read */
+    struct facts *facts;       /* of the findings */
     int failed;
     nlens_finding *rows;
     nlens_verdict verdict;
@@ -178,12 +178,12 @@ int nlens_diagnose(nlens_trace *trace, nlens_error *err)
     struct api_findings *all = trace->findings;
     if (!all) {
         all = trace->findings = mem_zalloc(sizeof *all);
-        all->facts = facts_make(trace->flow, &cause);
-        all->failed = all->facts ? 0 : cause.code ? cause.code : -EIO;
-        if (all->facts) {
+        all->findings = findings_of(trace->flow, NULL, &cause);
+        all->failed = all->findings ? 0 : cause.code ? cause.code : -EIO;
+        if (all->findings) {
+            all->facts = all->findings->own_facts;
             all->objects = list_new(all, all->facts->objects.count, sizeof(nlens_facts *));
             all->sites = list_new(all, all->facts->sites.count, sizeof(nlens_facts *));
-            all->findings = findings_judged(all->facts, NULL);
             all->verdict = make_verdict(trace, all->findings);
             all->rows = list_new(all, all->findings->items.count, sizeof *all->rows);
             for (uint32_t i = 0; i < all->findings->items.count; i++)
@@ -205,7 +205,6 @@ void api_findings_free(nlens_trace *trace)
         free(*list);
     array_free(&all->lists);
     findings_free(all->findings);
-    facts_free(all->facts);
     free(all);
 }
 

@@ -28,20 +28,22 @@ void api_error(nlens_error *to, const struct error *from)
     free(safe);
 }
 
-/* Options of a newer client: good as long as it asks for nothing that this library does not know. */
-static int read_options(const nlens_options *given, nlens_options *options, struct error *err)
+int api_options_take(void *options, size_t size, const void *given, const char *type, struct error *err)
 {
-    *options = (nlens_options){.size = sizeof *options};
+    size_t given_size = size;
+    memset(options, 0, size);
+    memcpy(options, &size, sizeof size);
     if (!given)
         return 0;
-    if (given->size < sizeof given->size)
-        return error_set(err, -EINVAL, "nlens_options.size is not set: nlens_options options = {sizeof options}");
-    for (size_t at = sizeof *options; at < given->size; at++) {
+    memcpy(&given_size, given, sizeof given_size);
+    if (given_size < sizeof given_size)
+        return error_set(err, -EINVAL, "%s.size is not set: %s options = {sizeof options}", type, type);
+    for (size_t at = size; at < given_size; at++) {
         if (((const char *)given)[at])
-            return error_set(err, -E2BIG, "nlens_options ask for something that libnumalens %s does not know",
+            return error_set(err, -E2BIG, "%s ask for something that libnumalens %s does not know", type,
                              nlens_version());
     }
-    memcpy(options, given, given->size < sizeof *options ? given->size : sizeof *options);
+    memcpy(options, given, given_size < size ? given_size : size);
     return 0;
 }
 
@@ -86,7 +88,8 @@ nlens_trace *nlens_open_with(const char *path, const nlens_options *given, nlens
     struct error cause = {0};
     nlens_options options;
     nlens_trace *trace = mem_zalloc(sizeof *trace);
-    if (read_options(given, &options, &cause) < 0 || build(trace, path, &options, &cause) < 0) {
+    if (api_options_take(&options, sizeof options, given, "nlens_options", &cause) < 0 ||
+        build(trace, path, &options, &cause) < 0) {
         api_error(err, &cause);
         nlens_close(trace);
         trace = NULL;

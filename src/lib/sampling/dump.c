@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "capture/describe.h"
 #include "capture/homes.h"
+#include "capture/process/proc.h"
 #include "capture/process/process_maps.h"
 #include "lib/sampling/session_engine.h"
 #include "lib/sampling/soft.h"
@@ -25,18 +26,6 @@ struct dump {
     uint64_t started;
 };
 
-static char *own_command(void)
-{
-    char text[4096] = "";
-    FILE *file = fopen("/proc/self/cmdline", "re");
-    size_t size = file ? fread(text, 1, sizeof text - 1, file) : 0;
-    if (file)
-        fclose(file);
-    for (size_t i = 0; i + 1 < size; i++)
-        text[i] = text[i] ? text[i] : ' ';
-    return mem_strdup(text);
-}
-
 struct dump *dump_open(const nlens_session_options *options, struct capture_means means, struct error *err)
 {
     struct dump *dump = mem_zalloc(sizeof *dump);
@@ -49,7 +38,9 @@ struct dump *dump_open(const nlens_session_options *options, struct capture_mean
     means.homes_refused = why.code != 0;
     if (means.homes_refused)
         snprintf(means.homes_reason, sizeof means.homes_reason, "%.255s", why.text);
-    char *command[] = {own_command(), NULL};
+    struct proc_program program;
+    proc_program((uint32_t)getpid(), "", &program);
+    char *command[] = {program.command, NULL};
     const struct capture_options described = {
         .command = command,
         .tick_ns = options->period_ns,
@@ -65,7 +56,6 @@ struct dump *dump_open(const nlens_session_options *options, struct capture_mean
     struct trace_session *session = describe_session(&described, &means);
     dump->sink.writer = trace_writer_open(options->output, session, err);
     trace_session_free(session);
-    free(command[0]);
     if (!dump->sink.writer)
         goto fail;
     dump->maps = capture_maps_new(&dump->sink, &dump->processes, MAPS_MEMORY);

@@ -15,20 +15,11 @@
 
 enum { ROOM = 1 << 18, SHORTEST_NS = 50000 };
 
-/* Options of a newer client: good as long as it asks for nothing that this library does not know. */
 static int read_options(const nlens_session_options *given, nlens_session_options *options, struct error *err)
 {
-    *options = (nlens_session_options){.size = sizeof *options};
-    if (given && given->size < sizeof given->size)
-        return error_set(err, -EINVAL,
-                         "nlens_session_options.size is not set: nlens_session_options options = {sizeof options}");
-    for (size_t at = sizeof *options; given && at < given->size; at++) {
-        if (((const char *)given)[at])
-            return error_set(err, -E2BIG, "nlens_session_options ask for something that libnumalens %s does not know",
-                             nlens_version());
-    }
-    if (given)
-        memcpy(options, given, given->size < sizeof *options ? given->size : sizeof *options);
+    int code = api_options_take(options, sizeof *options, given, "nlens_session_options", err);
+    if (code < 0)
+        return code;
     if (options->wanted & ~(unsigned)(NLENS_READS | NLENS_WRITES))
         return error_set(err, -EINVAL, "nlens_session_options.wanted is %u: NLENS_READS, NLENS_WRITES or both",
                          options->wanted);

@@ -58,6 +58,5 @@ int check_json(const struct check_shown *shown, const struct view_options *optio
     json_array(json, "findings");
     array_each (&shown->check->findings, const struct check_finding, finding)
         put_finding(json, finding);
-    json_end(json);
     return json_finish(json, err);
 }

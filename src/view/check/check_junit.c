@@ -3,9 +3,7 @@
 #include "view/check/check_view.h"
 
 #include "base/text.h"
-
-#include <errno.h>
-#include <string.h>
+#include "view/report/report.h"
 
 /* Text from a program may hold anything. XML 1.0 has no way to write most control characters, nor what is no UTF-8: these
  * come out as U+FFFD, as in JSON. */
@@ -93,7 +91,5 @@ int check_junit(const struct check_shown *shown, FILE *out, struct error *err)
     array_each (&shown->check->rules, const struct check_rule, rule)
         put_case(shown, rule, out);
     fputs("  </testsuite>\n</testsuites>\n", out);
-    if (fflush(out) != 0 || ferror(out))
-        return error_set(err, -EIO, "cannot write: %s", strerror(errno));
-    return 0;
+    return report_flush(out, err);
 }

@@ -201,7 +201,5 @@ int check_sarif(const struct check_shown *shown, FILE *out, struct error *err)
         put_finding(json, shown, finding);
     json_end(json);
     json_text(json, "columnKind", "unicodeCodePoints");
-    json_end(json);
-    json_end(json);
     return json_finish(json, err);
 }

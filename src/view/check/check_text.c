@@ -4,8 +4,8 @@
 #include "base/text.h"
 #include "view/paragraph.h"
 #include "view/problems/patterns.h"
+#include "view/report/report.h"
 
-#include <errno.h>
 #include <string.h>
 
 enum { INDENT = 2, HANG = 13, FINDING_HANG = 15, MOST_FINDINGS = 20 };
@@ -67,7 +67,5 @@ int check_text(const struct check_shown *shown, const struct view_options *optio
         if (number > MOST_FINDINGS)
             fprintf(out, "%*s%zu more: --json\n", HANG, "", number - MOST_FINDINGS);
     }
-    if (fflush(out) != 0 || ferror(out))
-        return error_set(err, -EIO, "cannot write: %s", strerror(errno));
-    return 0;
+    return report_flush(out, err);
 }

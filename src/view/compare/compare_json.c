@@ -166,6 +166,5 @@ int difference_json(const struct difference *difference, const struct compare_op
     for (unsigned table = 0; table < PROFILE_TABLES; table++)
         if (options->tables >> table & 1)
             put_table(json, difference, (enum profile_table)table, options);
-    json_end(json);
     return json_finish(json, err);
 }

@@ -230,8 +230,6 @@ static int placements_json(const struct placements_run *run, FILE *out, struct e
     json_array(json, "placements");
     for (uint32_t i = 0; i < run->count; i++)
         put_placed(json, &run->items[i], run);
-    json_end(json);
-    json_end(json);
     return json_finish(json, err);
 }
 

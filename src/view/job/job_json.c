@@ -126,6 +126,5 @@ int job_json(const struct job *job, const struct view_options *options, FILE *ou
     json_array(json, "other");
     array_each (&job->strangers, const struct rank_summary *, at)
         json_text(json, NULL, (*at)->path);
-    json_end(json);
     return json_finish(json, err);
 }

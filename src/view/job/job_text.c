@@ -7,9 +7,9 @@
 #include "base/text.h"
 #include "base/number.h"
 #include "view/paragraph.h"
+#include "view/report/report.h"
 #include "view/table.h"
 
-#include <errno.h>
 #include <string.h>
 
 enum { INDENT = 2, DEEPER = 4, MOST_FINDINGS = 20, MOST_FILES = 10, MOST_HOSTS = 8 };
@@ -247,7 +247,5 @@ int job_text(const struct job *job, const struct view_options *options, FILE *ou
     fprintf(out, "\nOne rank: numalens report %s\n", word);
     free(word);
     free(path);
-    if (fflush(out) != 0 || ferror(out))
-        return error_set(err, -EIO, "cannot write: %s", strerror(errno));
-    return 0;
+    return report_flush(out, err);
 }

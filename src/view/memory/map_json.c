@@ -66,6 +66,5 @@ int map_json(const struct memory_map *map, const struct phases *phases, const st
     json_array(json, "cells");
     array_each (&map->cells, const struct memory_cell, cell)
         put_cell(json, map, cell);
-    json_end(json);
     return json_finish(json, err);
 }

@@ -242,7 +242,6 @@ static int pages_json(const struct shown *shown, FILE *out, struct error *err)
     json_array(json, "pages");
     array_each (&shown->lines, const struct line, line)
         put_row(json, shown->list, row_at(shown, line->first));
-    json_end(json);
     return json_finish(json, err);
 }
 

@@ -131,10 +131,9 @@ static int patterns_json(const struct findings *findings, const struct view_opti
 
 int view_patterns(const struct flow *flow, const struct view_options *options, FILE *out, struct error *err)
 {
-    struct facts *facts = facts_make(flow, err);
-    if (!facts)
+    struct findings *findings = findings_of(flow, options->machine, err);
+    if (!findings)
         return -1;
-    struct findings *findings = findings_judged(facts, options->machine);
     int failed = 0;
     if (options->json) {
         failed = patterns_json(findings, options, out, err);
@@ -143,6 +142,5 @@ int view_patterns(const struct flow *flow, const struct view_options *options, F
         failed = report_flush(out, err);
     }
     findings_free(findings);
-    facts_free(facts);
     return failed;
 }

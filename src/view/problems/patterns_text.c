@@ -204,32 +204,21 @@ static void put_short(const struct finding *finding, size_t number, const struct
     free(subject);
 }
 
-int report_judge(struct report_judgement *judgement, const struct flow *flow, const struct view_options *options,
+int report_judge(struct findings **findings, const struct flow *flow, const struct view_options *options,
                  struct error *err)
 {
-    *judgement = (struct report_judgement){0};
+    *findings = NULL;
     /* Facts take their time: on one node, where nothing can be remote, they are for those who ask. */
     if (flow_totals(flow).home_known == 0 || flow_topology(flow)->node_count < 2)
         return 0;
-    judgement->facts = facts_make(flow, err);
-    if (!judgement->facts)
-        return -1;
-    judgement->findings = findings_judged(judgement->facts, options->machine);
-    return 0;
+    *findings = findings_of(flow, options->machine, err);
+    return *findings ? 0 : -1;
 }
 
-void report_judgement_free(struct report_judgement *judgement)
+void report_verdict(const struct findings *findings, const struct view_options *options, FILE *out)
 {
-    if (judgement->findings)
-        findings_free(judgement->findings);
-    if (judgement->facts)
-        facts_free(judgement->facts);
-}
-
-void report_verdict(const struct report_judgement *judgement, const struct view_options *options, FILE *out)
-{
-    if (judgement->findings)
-        put_verdict(judgement->findings, options, 2, out);
+    if (findings)
+        put_verdict(findings, options, 2, out);
 }
 
 /* Whose gain it is: lines of findings have no room for it. */
@@ -244,9 +233,8 @@ static void put_heading(const struct findings *findings, const struct view_optio
     free(safe);
 }
 
-void report_findings(const struct report_judgement *judgement, const struct view_options *options, FILE *out)
+void report_findings(const struct findings *findings, const struct view_options *options, FILE *out)
 {
-    const struct findings *findings = judgement->findings;
     if (!findings)
         return;
     if (findings->items.count)

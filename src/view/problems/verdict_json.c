@@ -90,9 +90,8 @@ void pattern_put_gain(struct json *json, const char *key, const struct findings 
     json_end(json);
 }
 
-void report_json_verdict(struct json *json, const struct flow *flow, const struct report_judgement *judgement)
+void report_json_verdict(struct json *json, const struct flow *flow, const struct findings *findings)
 {
-    const struct findings *findings = judgement->findings;
     bool one_node = flow_topology(flow)->node_count < 2;
     if (findings)
         verdict_put(json, findings);

@@ -3,6 +3,8 @@
 
 #include "view/report/rows.h"
 
+struct findings;
+
 /* Columns of a name that stands alone on its line; what is longer is cut in the middle. JSON has all of it. */
 enum { LONGEST_NAME = 1000 };
 
@@ -23,21 +25,15 @@ void report_json_head(struct json *json, const struct flow *flow, const struct v
 void report_json_traffic(struct json *json, const struct flow *flow, const struct row_facts *facts,
                          const struct traffic *traffic);
 
-/* patterns_text.c: what the report says of the whole and the worst few findings in short. Empty where nothing can be
+/* patterns_text.c: what the report says of the whole and the worst few findings in short. NULL where nothing can be
  * remote: one node, or no home node known. Negative with `err` when the trace failed. */
-struct report_judgement {
-    struct facts *facts;
-    struct findings *findings;
-};
-
-int report_judge(struct report_judgement *judgement, const struct flow *flow, const struct view_options *options,
+int report_judge(struct findings **findings, const struct flow *flow, const struct view_options *options,
                  struct error *err);
-void report_judgement_free(struct report_judgement *judgement);
-void report_verdict(const struct report_judgement *judgement, const struct view_options *options, FILE *out);
-void report_findings(const struct report_judgement *judgement, const struct view_options *options, FILE *out);
+void report_verdict(const struct findings *findings, const struct view_options *options, FILE *out);
+void report_findings(const struct findings *findings, const struct view_options *options, FILE *out);
 
 /* verdict_json.c: the verdict, and the findings with their gains, into the open object. */
-void report_json_verdict(struct json *json, const struct flow *flow, const struct report_judgement *judgement);
+void report_json_verdict(struct json *json, const struct flow *flow, const struct findings *findings);
 
 /* type_view.c */
 int view_types(const struct flow *flow, const struct view_options *options, FILE *out, struct error *err);

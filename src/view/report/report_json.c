@@ -1,4 +1,5 @@
 /* view/report/report_json.c - the same rows for programs. Field names are a promise: docs/json.md. */
+#include "analysis/findings/findings.h"
 #include "analysis/traffic/traffic.h"
 #include "base/json.h"
 #include "view/columns/columns.h"
@@ -151,12 +152,12 @@ int report_json(const struct flow *flow, const struct view_options *options, FIL
     enum { TOP_OBJECTS = 20 };
     struct rows threads = {0}, objects = {0};
     struct row_facts facts = {0};
-    struct report_judgement judgement = {0};
+    struct findings *findings = NULL;
     rows_make(&threads, flow, VIEW_THREADS, options, NULL, 0);
     rows_make(&objects, flow, VIEW_OBJECTS, options, NULL, options->limit ? options->limit : TOP_OBJECTS);
     threads.traffic = objects.traffic = rows_traffic(flow, options);
     int failed = rows_facts(&objects, &facts, err);
-    failed = failed ? failed : report_judge(&judgement, flow, options, err);
+    failed = failed ? failed : report_judge(&findings, flow, options, err);
     if (failed == 0) {
         array_each (&threads.items, struct row, row) {
             row->homes = mem_zalloc(facts.nodes * sizeof *row->homes);
@@ -166,14 +167,14 @@ int report_json(const struct flow *flow, const struct view_options *options, FIL
         struct json *json = json_new(out);
         json_object(json, NULL);
         report_json_head(json, flow, options);
-        report_json_verdict(json, flow, &judgement);
+        report_json_verdict(json, flow, findings);
         rows_json_array(json, &threads, NULL);
         rows_json_array(json, &objects, NULL);
         report_json_traffic(json, flow, &facts, objects.traffic);
         put_session(json, flow);
         failed = json_finish(json, err);
     }
-    report_judgement_free(&judgement);
+    findings_free(findings);
     row_facts_free(&facts);
     traffic_free(objects.traffic);
     rows_free(&threads);

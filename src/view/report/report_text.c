@@ -239,17 +239,17 @@ int report_text(const struct flow *flow, const struct view_options *options, FIL
             memcpy(row->homes, report.facts.thread_nodes + (size_t)row->id * report.facts.nodes,
                    report.facts.nodes * sizeof *row->homes);
         }
-        struct report_judgement judgement;
-        failed = report_judge(&judgement, flow, options, err);
+        struct findings *findings;
+        failed = report_judge(&findings, flow, options, err);
         head(&report);
-        report_verdict(&judgement, options, out);
-        answer_remote(&report, judgement.findings);
+        report_verdict(findings, options, out);
+        answer_remote(&report, findings);
         if (options->verbose)
             report_answer(&report);
         report_notes(&report);
-        report_findings(&judgement, options, out);
+        report_findings(findings, options, out);
         put(&report);
-        report_judgement_free(&judgement);
+        findings_free(findings);
         failed = failed ? failed : report_flush(out, err);
     }
     traffic_free(report.traffic);

@@ -11,6 +11,7 @@ struct known {
     const char *name;
     const char *right;
     void (*answer)(char text[ANSWER]);
+    const char *near; /* names of thresholds: the answer is another one when one of them moves by a fifth */
 };
 
 extern const struct known known_findings[], known_runs[], known_problems[], known_verdicts[], known_differences[],

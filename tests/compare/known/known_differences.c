@@ -50,9 +50,9 @@ static void below_the_limit(char text[ANSWER])
 }
 
 const struct known known_differences[] = {
-    {"a thirtieth", "share ", a_thirtieth},
-    {"half as much again", "share ", half_as_much_again},
-    {"more than doubled", "latency", more_than_doubled},
-    {"below the limit", "holds", below_the_limit},
+    {"a thirtieth", "share ", a_thirtieth, "changed_share"},
+    {"half as much again", "share ", half_as_much_again, "doubt_least"},
+    {"more than doubled", "latency", more_than_doubled, "changed_factor"},
+    {"below the limit", "holds", below_the_limit, "doubt_certain"},
     {0},
 };

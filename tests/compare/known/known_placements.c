@@ -19,6 +19,6 @@ static void a_little_farther(char text[ANSWER])
 }
 
 const struct known known_placements[] = {
-    {"a little farther", "distance", a_little_farther},
+    {"a little farther", "distance", a_little_farther, "changed"},
     {0},
 };

@@ -31,8 +31,8 @@ static void three_of_eight(char text[ANSWER])
 }
 
 const struct known known_problems[] = {
-    {"loaded memory", "contention", loaded_memory},
-    {"the fourth run", "balanced", the_fourth_run},
-    {"three of eight", "placement", three_of_eight},
+    {"loaded memory", "contention", loaded_memory, "tail_factor"},
+    {"the fourth run", "balanced", the_fourth_run, "variation"},
+    {"three of eight", "placement", three_of_eight, "heavy"},
     {0},
 };

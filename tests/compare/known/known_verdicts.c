@@ -128,15 +128,15 @@ static void a_core_alone(char text[ANSWER])
 }
 
 const struct known known_verdicts[] = {
-    {"a burst each", "undecided, unknown", a_burst_each},
-    {"five seconds", "slows, over", five_seconds},
+    {"a burst each", "undecided, unknown", a_burst_each, "fewest_bursts"},
+    {"five seconds", "slows, over", five_seconds, "long_bursts"},
     {"two fifths more", "slows, over", two_fifths_more},
-    {"a half", "undecided, near", a_half},
-    {"unlucky bursts", "not, under", unlucky_bursts},
-    {"over budget", "slows, over, dear", over_budget},
+    {"a half", "undecided, near", a_half, "off_by core_speed"},
+    {"unlucky bursts", "not, under", unlucky_bursts, "near by_samples"},
+    {"over budget", "slows, over, dear", over_budget, "over_budget"},
     {"dear sampling", "slows, over, dear", dear_sampling},
-    {"a small gain", "a change", a_small_gain},
-    {"a buffer", "cached", a_buffer},
-    {"a core alone", "compute (thread 100)", a_core_alone},
+    {"a small gain", "a change", a_small_gain, "worth_changing"},
+    {"a buffer", "cached", a_buffer, "cached_lines"},
+    {"a core alone", "compute (thread 100)", a_core_alone, "core_lines"},
     {0},
 };
