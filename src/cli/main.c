@@ -55,9 +55,9 @@ static bool only_reads(const char *name)
 
 static int run(size_t command, int argc, char **argv)
 {
-    char title[64];
+    static char title[64];
     snprintf(title, sizeof title, "numalens %s", commands[command].name);
-    argv[0] = title;
+    argv[0] = program_invocation_short_name = title;
     if (only_reads(commands[command].name))
         sandbox_enter(SANDBOX_READER);
     return commands[command].run(argc, argv);

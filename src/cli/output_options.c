@@ -1,4 +1,5 @@
 #include "cli/output_options.h"
+#include "cli/usage/option_value.h"
 
 static const struct argp_option option_table[] = {
     {"output", 'o', "FILE", 0, "Write this file", 0},
@@ -6,16 +7,12 @@ static const struct argp_option option_table[] = {
     {0},
 };
 
+static const struct option_value values[] = {
+    OPTION_TEXT('o', struct output_options, path), OPTION_FLAG('q', struct output_options, quiet), {0}};
+
 static error_t parse(int key, char *value, struct argp_state *state)
 {
-    struct output_options *options = state->input;
-    if (key == 'o')
-        options->path = value;
-    else if (key == 'q')
-        options->quiet = true;
-    else
-        return ARGP_ERR_UNKNOWN;
-    return 0;
+    return option_value_take(values, option_table, key, value, state);
 }
 
 const struct argp output_argp = {.options = option_table, .parser = parse};

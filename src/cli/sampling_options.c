@@ -1,4 +1,5 @@
 #include "cli/sampling_options.h"
+#include "cli/usage/option_value.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -49,59 +50,15 @@ static const struct argp_option option_table[] = {
     {0},
 };
 
-void option_complain(struct sampling_options *options, const char *option, const char *value, const char *wanted)
-{
-    if (!*options->complaint)
-        snprintf(options->complaint, sizeof options->complaint, "%s '%.60s': %s", option, value, wanted);
-}
-
-double option_number(struct sampling_options *options, const char *option, const char *text, double min, double max,
-                     const char *wanted)
-{
-    char *end;
-    double value = strtod(text, &end);
-    if (end == text || *end || !isfinite(value) || value < min || value > max) {
-        option_complain(options, option, text, wanted);
-        return min;
-    }
-    return value;
-}
-
-uint64_t option_duration(struct sampling_options *options, const char *option, const char *text, double min_ns,
-                         double max_ns, const char *wanted)
-{
-    static const struct {
-        const char *unit;
-        double ns;
-    } units[] = {{"s", 1e9}, {"ms", 1e6}, {"us", 1e3}, {"ns", 1}, {"m", 60e9}, {"min", 60e9}, {"h", 3600e9}};
-    char *end;
-    double value = strtod(text, &end);
-    for (unsigned i = 0; end != text && i < sizeof units / sizeof *units; i++)
-        if (strcmp(end, units[i].unit) == 0 && value * units[i].ns >= min_ns && value * units[i].ns <= max_ns)
-            return (uint64_t)(value * units[i].ns);
-    option_complain(options, option, text, wanted);
-    return 1;
-}
-
-int option_choice(struct sampling_options *options, const char *option, const char *text, const char *const *names,
-                  const char *wanted)
-{
-    for (int i = 0; names[i]; i++)
-        if (strcmp(names[i], text) == 0)
-            return i;
-    option_complain(options, option, text, wanted);
-    return 0;
-}
-
 void option_pids(struct sampling_options *options, char *text)
 {
     struct capture_options *capture = &options->capture;
     const unsigned most = sizeof capture->pids / sizeof *capture->pids - 1;
     unsigned count = 0;
     for (char *rest = text, *word; (word = strsep(&rest, ","));) {
-        uint32_t pid = (uint32_t)option_number(options, "--pid", word, 1, INT32_MAX, "a process's number is wanted");
+        uint32_t pid = (uint32_t)option_whole("pid", word, 1, INT32_MAX);
         if (count > most)
-            option_complain(options, "--pid", text, "at most 16 processes are possible");
+            option_complain("pid", text, "at most 16 processes are possible");
         else if (count++ == 0)
             capture->pid = pid;
         else
@@ -113,7 +70,7 @@ void option_cgroup(struct sampling_options *options, const char *text)
 {
     options->capture.query.cgroup = text;
     if (*text != '/' || strncmp(text, "/sys/fs/cgroup", 14) == 0)
-        option_complain(options, "--cgroup", text,
+        option_complain("cgroup", text,
                         "a path from /, as in /proc/PID/cgroup, is wanted: /system.slice/redis.service");
 }
 
@@ -121,8 +78,20 @@ void option_container(struct sampling_options *options, const char *text)
 {
     options->capture.query.container = text;
     if (strlen(text) < 12)
-        option_complain(options, "--container", text, "12 or more letters of its ID are wanted");
+        option_complain("container", text, "12 or more letters of its ID are wanted");
 }
+
+static const struct option_value values[] = {
+    OPTION_NUMBER(KEY_BURST, struct sampling_options, capture.burst, 1, 1024),
+    OPTION_NUMBER(KEY_LATENCY, struct sampling_options, capture.latency_threshold, 0, 1000000000),
+    OPTION_NOT(KEY_NO_TRAFFIC, struct sampling_options, capture.traffic),
+    OPTION_NOT(KEY_NO_LATENCY, struct sampling_options, capture.latency),
+    OPTION_NOT(KEY_NO_FOLLOW, struct sampling_options, capture.follow),
+    OPTION_TEXT(KEY_TOPOLOGY, struct sampling_options, spec),
+    OPTION_TEXT(KEY_ASSIGN, struct sampling_options, assign),
+    OPTION_TEXT(KEY_HOMES, struct sampling_options, homes),
+    {0},
+};
 
 static error_t parse(int key, char *text, struct argp_state *state)
 {
@@ -132,28 +101,20 @@ static error_t parse(int key, char *text, struct argp_state *state)
     struct capture_options *capture = &options->capture;
     switch (key) {
     case 'F':
-        capture->tick_ns = (uint64_t)(1e9 / option_number(options, "--frequency", text, 0.01, 100000,
-                                                          "bursts per second between 0.01 and 100000 are wanted"));
+        capture->tick_ns = (uint64_t)(1e9 / option_number("frequency", text, 0.01, 100000));
         options->by_frequency = true;
         break;
     case 'c':
         if (*text && text[strspn(text, "0123456789")] == 0)
-            capture->period =
-                (uint64_t)option_number(options, "--period", text, 1, 1e12, "between 1 and 10^12 events are wanted");
+            capture->period = option_whole("period", text, 1, 1000000000000);
         else
-            capture->tick_ns = option_duration(options, "--period", text, 1e4, 1e11,
-                                               "a time between 10us and 100s is wanted, with its unit; or, for "
-                                               "hardware, a number of events");
+            capture->tick_ns = option_time("period", text, 1e4, 1e11,
+                                           "a time between 10us and 100s is wanted, with its unit; or, for hardware, a "
+                                           "number of events");
         options->by_period = true;
         break;
-    case KEY_BURST:
-        capture->burst =
-            (uint32_t)option_number(options, "--burst", text, 1, 1024, "accesses between 1 and 1024 are wanted");
-        break;
     case KEY_BUDGET:
-        capture->budget_ppm = (uint32_t)(option_number(options, "--budget", text, 0.01, 100,
-                                                       "a percentage between 0.01 and 100 is wanted") *
-                                         10000);
+        capture->budget_ppm = (uint32_t)(option_number("budget", text, 0.01, 100) * 10000);
         capture->fault_budget_ppm = capture->budget_ppm;
         break;
     case KEY_LOADS:
@@ -162,38 +123,15 @@ static error_t parse(int key, char *text, struct argp_state *state)
         capture->loads = key != KEY_STORES;
         capture->stores = key != KEY_LOADS;
         break;
-    case KEY_LATENCY:
-        capture->latency_threshold = (uint32_t)option_number(options, "--latency", text, 0, 1e9,
-                                                             "nanoseconds between 0 and 1000000000 are wanted");
-        break;
-    case KEY_NO_TRAFFIC:
-        capture->traffic = false;
-        break;
-    case KEY_NO_LATENCY:
-        capture->latency = false;
-        break;
     case KEY_SOURCE:
-        capture->samples = (enum capture_samples)option_choice(
-            options, "--source", text, samples, "there are auto, pebs, ibs, spe, soft, outside, faults, none");
+        capture->samples = (enum capture_samples)option_choice("source", text, samples);
         capture->faults |= capture->samples == SAMPLES_FAULTS;
         break;
     case KEY_TICK:
-        capture->tick = (enum capture_tick)option_choice(options, "--tick", text, ticks, "there are auto, perf, timer");
-        break;
-    case KEY_NO_FOLLOW:
-        capture->follow = false;
-        break;
-    case KEY_TOPOLOGY:
-        options->spec = text;
-        break;
-    case KEY_ASSIGN:
-        options->assign = text;
-        break;
-    case KEY_HOMES:
-        options->homes = text;
+        capture->tick = (enum capture_tick)option_choice("tick", text, ticks);
         break;
     default:
-        return ARGP_ERR_UNKNOWN;
+        return option_value_take(values, option_table, key, text, state);
     }
     return 0;
 }
@@ -201,13 +139,14 @@ static error_t parse(int key, char *text, struct argp_state *state)
 static const struct argp sampling_argp = {option_table, parse, NULL, NULL, NULL, NULL, NULL};
 const struct argp_child sampling_children[] = {{&sampling_argp, 0, NULL, 0}, {0}};
 
-error_t sampling_options_parse(struct sampling_options *options, int key, char *text, struct argp_state *state)
+error_t sampling_options_parse(struct sampling_options *options, const struct option_value *own,
+                               const struct argp_option *own_options, int key, char *text, struct argp_state *state)
 {
     switch (key) {
     case 'o':
         options->capture.output = text;
         if (!*text)
-            option_complain(options, "--output", text, "a file name is wanted");
+            option_complain("output", text, "a file name is wanted");
         break;
     case 'q':
         options->verbosity = -1;
@@ -230,7 +169,7 @@ error_t sampling_options_parse(struct sampling_options *options, int key, char *
     case ARGP_KEY_FINI:
         break;
     default:
-        return ARGP_ERR_UNKNOWN;
+        return option_value_take(own, own_options, key, text, state);
     }
     return 0;
 }
@@ -258,15 +197,15 @@ void sampling_options_check(struct sampling_options *options)
     static const char missing[] = "this is for a simulated topology: --topology is missing";
     const struct capture_options *capture = &options->capture;
     if (options->by_frequency && options->by_period)
-        option_complain(options, "--period", "together with --frequency", "only one of both is possible");
+        option_complain("period", "together with --frequency", "only one of both is possible");
     if (!capture->latency && capture->latency_threshold)
-        option_complain(options, "--latency", "together with --no-latency", "only one of both is possible");
+        option_complain("latency", "together with --no-latency", "only one of both is possible");
     if (capture->period && capture->samples != SAMPLES_AUTO && capture->samples < SAMPLES_PEBS)
-        option_complain(options, "--period", "in events", "only hardware counts them: a time such as 5ms is wanted");
+        option_complain("period", "in events", "only hardware counts them: a time such as 5ms is wanted");
     if (!options->spec && options->assign)
-        option_complain(options, "--assign", options->assign, missing);
+        option_complain("assign", options->assign, missing);
     if (!options->spec && options->homes)
-        option_complain(options, "--homes", options->homes, missing);
+        option_complain("homes", options->homes, missing);
 }
 
 struct topology *sampling_options_topology(const struct sampling_options *options, struct error *err)

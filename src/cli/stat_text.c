@@ -1,8 +1,9 @@
 #include "cli/stat_text.h"
 
 #include "base/json.h"
-#include "base/text.h"
+#include "base/mem.h"
 #include "base/number.h"
+#include "view/paragraph.h"
 
 #include <errno.h>
 #include <math.h>
@@ -94,23 +95,6 @@ static void cell_text(const struct stat_text *writer, const struct column *colum
         snprintf(text, size, "%s", number(whole(amount)));
 }
 
-/* Words, broken at the same width; all lines but the first are indented. */
-static void print_wrapped(FILE *out, const char *text, int indent)
-{
-    int at = 0;
-    while (*text) {
-        int length = (int)strcspn(text, " ");
-        if (at > 0 && at + 1 + length > TEXT_WIDTH)
-            at = fprintf(out, "\n%*s", indent, "") - 1;
-        else if (at > 0)
-            at += fprintf(out, " ");
-        at += fprintf(out, "%.*s", length, text);
-        text += length;
-        text += strspn(text, " ");
-    }
-    fputc('\n', out);
-}
-
 static const char *faint(const struct stat_text *writer)
 {
     return writer->paint ? "\033[2m" : "";
@@ -180,14 +164,10 @@ static void print_title(struct stat_text *writer)
     char *title = mem_format(
         "%s (%s, %zu counter%s%s).", meaning(writer->plan), writer->plan->devices, counters, counters == 1 ? "" : "s",
         writer->plan->source == COUNT_NUMASTAT || writer->plan->in_bytes ? "" : "; in events of unknown size");
-    print_wrapped(out, title, 0);
+    paragraph(out, 0, TEXT_WIDTH, "", "%s", title);
     free(title);
     for (size_t i = 0; i < count; i++) {
-        char *line = mem_format("Not from %s: %s.", refusals[i].devices, refusals[i].reason);
-        char *safe = text_safe(line);
-        print_wrapped(out, safe, 2);
-        free(safe);
-        free(line);
+        paragraph_labelled(out, "Not from ", 0, 2, TEXT_WIDTH, "%s: %s.", refusals[i].devices, refusals[i].reason);
     }
     array_each (&writer->plan->rows, struct count_row, row) {
         char label[64];
@@ -196,7 +176,7 @@ static void print_title(struct stat_text *writer)
             fprintf(out, "Nodes %s share their counters and cannot be distinguished.\n", label);
     }
     if (writer->plan->note)
-        print_wrapped(out, writer->plan->note, 0);
+        paragraph(out, 0, TEXT_WIDTH, "", "%s", writer->plan->note);
     fputc('\n', out);
 }
 

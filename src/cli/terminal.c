@@ -2,7 +2,7 @@
 
 #include "base/text.h"
 #include "capture/job_rank.h"
-#include "cli/usage/number_option.h"
+#include "cli/usage/option_value.h"
 
 #include <langinfo.h>
 #include <locale.h>
@@ -33,7 +33,7 @@ static error_t parse(int key, char *value, struct argp_state *state)
         options->color = value;
         break;
     case OPTION_WIDTH:
-        options->view->width = (unsigned)number_option(state, "width", value, 0, 1000000000);
+        options->view->width = (unsigned)option_whole("width", value, 0, 1000000000);
         options->has_width = true;
         break;
     default:

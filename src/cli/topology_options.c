@@ -1,4 +1,5 @@
 #include "cli/topology_options.h"
+#include "cli/usage/option_value.h"
 
 #include <errno.h>
 
@@ -12,23 +13,16 @@ static const struct argp_option option_table[] = {
     {0},
 };
 
+static const struct option_value values[] = {
+    OPTION_TEXT(OPTION_TOPOLOGY, struct topology_options, spec),
+    OPTION_TEXT(OPTION_ASSIGN, struct topology_options, assign),
+    OPTION_TEXT(OPTION_HOMES, struct topology_options, homes),
+    {0},
+};
+
 static error_t parse(int key, char *value, struct argp_state *state)
 {
-    struct topology_options *options = state->input;
-    switch (key) {
-    case OPTION_TOPOLOGY:
-        options->spec = value;
-        break;
-    case OPTION_ASSIGN:
-        options->assign = value;
-        break;
-    case OPTION_HOMES:
-        options->homes = value;
-        break;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-    return 0;
+    return option_value_take(values, option_table, key, value, state);
 }
 
 const struct argp topology_argp = {.options = option_table, .parser = parse};

@@ -7,6 +7,7 @@
 #include "cli/input/recording.h"
 #include "cli/progress_line.h"
 #include "cli/topology_options.h"
+#include "cli/usage/option_value.h"
 #include "plan/plan_advise.h"
 #include "predict/first_line.h"
 
@@ -43,6 +44,12 @@ struct advise_command {
     bool flexmalloc, quiet;
 };
 
+static const struct option_value values[] = {
+    OPTION_TEXT('o', struct advise_command, output),
+    OPTION_FLAG('q', struct advise_command, quiet),
+    {0},
+};
+
 static error_t parse(int key, char *text, struct argp_state *state)
 {
     struct advise_command *command = state->input;
@@ -57,14 +64,8 @@ static error_t parse(int key, char *text, struct argp_state *state)
         if (!command->flexmalloc && strcmp(text, "plan") != 0)
             argp_error(state, "--format: there is no '%s'; there are plan and flexmalloc", text);
         break;
-    case 'o':
-        command->output = text;
-        break;
-    case 'q':
-        command->quiet = true;
-        break;
     default:
-        return ARGP_ERR_UNKNOWN;
+        return option_value_take(values, option_table, key, text, state);
     }
     return 0;
 }
@@ -104,13 +105,8 @@ static int advise(struct advise_command *command, const struct flow *flow, struc
 {
     struct placement_plan plan = {0};
     struct plan_expected expected;
-    struct findings *findings = NULL;
-    struct facts *facts = facts_make(flow, err);
-    int code = facts ? 0 : err->code;
-    if (code == 0) {
-        findings = findings_judged(facts, NULL);
-        code = plan_advise(&plan, findings, &expected, err);
-    }
+    struct findings *findings = findings_of(flow, NULL, err);
+    int code = findings ? plan_advise(&plan, findings, &expected, err) : err->code;
     progress_line_end();
     struct written written = {command, &plan};
     if (code == 0)
@@ -127,10 +123,7 @@ static int advise(struct advise_command *command, const struct flow *flow, struc
         free(word);
     }
     placement_plan_free(&plan);
-    if (findings)
-        findings_free(findings);
-    if (facts)
-        facts_free(facts);
+    findings_free(findings);
     return code;
 }
 

@@ -7,6 +7,7 @@
 #include "capture/recorder_signals.h"
 #include "cli/allocator_option.h"
 #include "cli/commands/compare/candidate.h"
+#include "cli/usage/option_value.h"
 
 #include <argp.h>
 #include <errno.h>
@@ -45,21 +46,19 @@ struct apply_command {
     struct plan_allocators allocators;
 };
 
+static const struct option_value values[] = {
+    OPTION_TEXT(KEY_JSON, struct apply_command, json),
+    OPTION_FLAG(KEY_MAP, struct apply_command, maps),
+    OPTION_FLAG('q', struct apply_command, quiet),
+    {0},
+};
+
 static error_t parse(int key, char *text, struct argp_state *state)
 {
     struct apply_command *command = state->input;
     switch (key) {
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &command->allocators;
-        break;
-    case KEY_JSON:
-        command->json = text;
-        break;
-    case KEY_MAP:
-        command->maps = true;
-        break;
-    case 'q':
-        command->quiet = true;
         break;
     case ARGP_KEY_ARG:
         if (!command->plan_path) {
@@ -75,7 +74,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
                        command->plan_path ? "a program to run is missing" : "a plan and a program to run are missing");
         break;
     default:
-        return ARGP_ERR_UNKNOWN;
+        return option_value_take(values, option_table, key, text, state);
     }
     return 0;
 }
@@ -117,8 +116,6 @@ static int fill_json(FILE *out, const void *context, struct error *err)
         free(wants);
         free(result.reason);
     }
-    json_end(json);
-    json_end(json);
     return json_finish(json, err);
 }
 

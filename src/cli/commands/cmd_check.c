@@ -7,6 +7,7 @@
 #include "cli/symfs.h"
 #include "cli/terminal.h"
 #include "cli/topology_options.h"
+#include "cli/usage/option_value.h"
 #include "predict/first_line.h"
 #include "view/check/check_view.h"
 
@@ -86,27 +87,15 @@ static void parse_limit(struct argp_state *state, struct arguments *arguments, e
     arguments->request.limits[kind] = value / 100;
 }
 
-static error_t parse_output(int key, char *value, struct argp_state *state)
-{
-    struct arguments *arguments = state->input;
-    switch (key) {
-    case KEY_JUNIT:
-        arguments->junit = value;
-        break;
-    case KEY_SARIF:
-        arguments->sarif = value;
-        break;
-    case KEY_SOURCE_ROOT:
-        arguments->root = value;
-        break;
-    case 'q':
-        arguments->quiet = true;
-        break;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-    return 0;
-}
+static const struct option_value values[] = {
+    OPTION_TEXT(KEY_JUNIT, struct arguments, junit),
+    OPTION_TEXT(KEY_SARIF, struct arguments, sarif),
+    OPTION_TEXT(KEY_SOURCE_ROOT, struct arguments, root),
+    OPTION_FLAG('q', struct arguments, quiet),
+    OPTION_FLAG(KEY_NOT_SLOWED, struct arguments, request.wanted[CHECK_NOT_SLOWED]),
+    OPTION_FLAG(KEY_NO_FINDINGS, struct arguments, request.wanted[CHECK_NO_FINDINGS]),
+    {0},
+};
 
 static error_t parse_option(int key, char *value, struct argp_state *state)
 {
@@ -119,12 +108,6 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
     case KEY_MAX_COST:
         parse_limit(state, arguments, CHECK_MAX_COST, value);
         break;
-    case KEY_NOT_SLOWED:
-        request->wanted[CHECK_NOT_SLOWED] = true;
-        break;
-    case KEY_NO_FINDINGS:
-        request->wanted[CHECK_NO_FINDINGS] = true;
-        break;
     case KEY_NO_NEW_FINDINGS:
         request->wanted[CHECK_NO_NEW_FINDINGS] = true;
         input_parse(&arguments->before, state, value);
@@ -136,7 +119,7 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
         state->child_inputs[3] = &arguments->terminal;
         break;
     default:
-        return parse_output(key, value, state);
+        return option_value_take(values, option_table, key, value, state);
     }
     return 0;
 }
@@ -236,7 +219,6 @@ static int judge(struct arguments *arguments, const struct flow_options *options
 {
     struct recording recording = {0};
     struct profile *before = NULL, *profile = NULL;
-    struct facts *facts = NULL;
     struct findings *findings = NULL;
     struct check *check = NULL;
     struct error err = {0};
@@ -247,7 +229,7 @@ static int judge(struct arguments *arguments, const struct flow_options *options
         recording_open(&recording, "check", &arguments->input, options, NULL, &err) < 0)
         goto cleanup;
     arguments->view.damage = recording.damage;
-    if (!(facts = facts_make(recording.flow, &err)) || !(findings = findings_judged(facts, NULL)) ||
+    if (!(findings = findings_of(recording.flow, NULL, &err)) ||
         !(profile = profile_make_judged(recording.flow, findings, arguments->input.name, recording.ending, &err))) {
         error_prefix(&err, "%s", arguments->input.name);
         goto cleanup;
@@ -269,7 +251,6 @@ cleanup:
     profile_free(profile);
     profile_free(before);
     findings_free(findings);
-    facts_free(facts);
     if (recording.flow)
         recording_close(&recording);
     return status;

@@ -11,7 +11,7 @@
 #include "cli/terminal.h"
 #include "cli/slower_than.h"
 #include "cli/topology_options.h"
-#include "cli/usage/number_option.h"
+#include "cli/usage/option_value.h"
 #include "view/compare/compare.h"
 
 #include <argp.h>
@@ -131,6 +131,14 @@ static void parse_grain(struct argp_state *state, struct figures_options *figure
     argp_error(state, "--grain: '%s' is none of address, line, page, object", text);
 }
 
+static const struct option_value values[] = {
+    OPTION_NUMBER(KEY_REPEAT, struct arguments, runs.repeat, 1, 1000),
+    OPTION_FLAG(KEY_SAME_OUTPUT, struct arguments, runs.same_output),
+    OPTION_FLAG(KEY_PLAIN, struct arguments, runs.plain),
+    OPTION_FLAG('q', struct arguments, runs.quiet),
+    {0},
+};
+
 static error_t parse_runs(int key, char *value, struct argp_state *state)
 {
     struct arguments *arguments = state->input;
@@ -142,15 +150,6 @@ static error_t parse_runs(int key, char *value, struct argp_state *state)
         arguments->chosen = true;
         parse_placements(state, arguments, value);
         break;
-    case KEY_REPEAT:
-        arguments->runs.repeat = (uint32_t)number_option(state, "repeat", value, 1, 1000);
-        break;
-    case KEY_SAME_OUTPUT:
-        arguments->runs.same_output = true;
-        break;
-    case KEY_PLAIN:
-        arguments->runs.plain = true;
-        break;
     case KEY_KEEP:
         if (!*value)
             argp_error(state, "--keep: the name of a folder is wanted");
@@ -159,9 +158,11 @@ static error_t parse_runs(int key, char *value, struct argp_state *state)
     case KEY_THRESHOLDS:
         arguments->runs.figures.threshold_count = thresholds_parse(state, value, arguments->runs.figures.thresholds);
         break;
-    default:
+    case KEY_GRAIN:
         parse_grain(state, &arguments->runs.figures, value);
         break;
+    default:
+        return option_value_take(values, option_table, key, value, state);
     }
     return 0;
 }
@@ -189,10 +190,7 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
         break;
     case 'n':
         arguments->for_traces = arguments->has_limit = true;
-        arguments->view.limit = number_option(state, "limit", value, 0, 1000000000);
-        break;
-    case 'q':
-        arguments->runs.quiet = true;
+        arguments->view.limit = option_whole("limit", value, 0, 1000000000);
         break;
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &arguments->symfs;
@@ -204,7 +202,7 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
         input_parse(&arguments->words, state, value);
         break;
     default:
-        return ARGP_ERR_UNKNOWN;
+        return option_value_take(values, option_table, key, value, state);
     }
     return 0;
 }

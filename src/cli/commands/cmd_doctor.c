@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "calibrate/calibrate.h"
 #include "capture/faults/settings.h"
+#include "cli/usage/option_value.h"
 #include "doctor/doctor.h"
 #include "topology/calibration.h"
 #include "topology/topology.h"
@@ -86,7 +87,6 @@ static int calibration_write_json(const struct calibration *calibration, const s
         json_integer(json, "to", topology->nodes[i % calibration->node_count].os_index);
         write_field(json, &calibration->memory[i]);
     }
-    json_end(json);
     return json_finish(json, err);
 }
 
@@ -246,7 +246,6 @@ static int write_json(const struct doctor *doctor, struct error *err)
         write_topology(json, doctor->topology);
     else
         json_null(json, "topology");
-    json_end(json);
     return json_finish(json, err);
 }
 
@@ -256,23 +255,27 @@ struct arguments {
 
 enum { KEY_EXERCISE = 256, KEY_CALIBRATE, KEY_REPAIR };
 
+static const struct argp_option option_table[] = {
+    {"json", 'j', 0, 0, "for programs to read", 0},
+    {"calibrate", KEY_CALIBRATE, 0, 0, "measure how long loads take, from each node to each node and cache", 0},
+    {"repair", KEY_REPAIR, 0, 0, "put back settings of the system that a killed recording left changed", 0},
+    {"exercise", KEY_EXERCISE, 0, OPTION_HIDDEN, 0, 0},
+    {0},
+};
+
+static const struct option_value values[] = {
+    OPTION_FLAG('j', struct arguments, as_json),
+    OPTION_FLAG(KEY_EXERCISE, struct arguments, exercise),
+    OPTION_FLAG(KEY_CALIBRATE, struct arguments, calibrate),
+    OPTION_FLAG(KEY_REPAIR, struct arguments, repair),
+    {0},
+};
+
 static error_t parse(int key, char *text, struct argp_state *state)
 {
-    struct arguments *arguments = state->input;
-    (void)text;
-    if (key == 'j')
-        arguments->as_json = true;
-    else if (key == KEY_EXERCISE)
-        arguments->exercise = true;
-    else if (key == KEY_CALIBRATE)
-        arguments->calibrate = true;
-    else if (key == KEY_REPAIR)
-        arguments->repair = true;
-    else if (key == ARGP_KEY_ARG)
+    if (key == ARGP_KEY_ARG)
         argp_error(state, "takes no arguments");
-    else
-        return ARGP_ERR_UNKNOWN;
-    return 0;
+    return option_value_take(values, option_table, key, text, state);
 }
 
 static int calibrate_here(bool as_json)
@@ -310,15 +313,8 @@ static int repair_here(void)
 
 int cmd_doctor(int argc, char **argv)
 {
-    static const struct argp_option options[] = {
-        {"json", 'j', 0, 0, "for programs to read", 0},
-        {"calibrate", KEY_CALIBRATE, 0, 0, "measure how long loads take, from each node to each node and cache", 0},
-        {"repair", KEY_REPAIR, 0, 0, "put back settings of the system that a killed recording left changed", 0},
-        {"exercise", KEY_EXERCISE, 0, OPTION_HIDDEN, 0, 0},
-        {0},
-    };
     static const struct argp argp = {
-        .options = options,
+        .options = option_table,
         .parser = parse,
         .doc = "Prints what works on this machine, why the rest does not, and how to enable it.\vExit status: 0 when "
                "record works here, 1 when it cannot.\n\n"

@@ -9,6 +9,7 @@
 
 #include "base/progress.h"
 #include "base/replace.h"
+#include "cli/usage/option_value.h"
 #include "exchange/export/export.h"
 #include "exchange/export/fields.h"
 #include "base/number.h"
@@ -145,18 +146,18 @@ static void check(struct arguments *arguments, struct argp_state *state)
         argp_error(state, "--topology, --assign and --homes are not for --format %s, which has no nodes", format->name);
 }
 
+static const struct option_value values[] = {
+    OPTION_TEXT('F', struct arguments, options.fields),
+    OPTION_FLAG(OPTION_NO_HEADER, struct arguments, options.without_head),
+    {0},
+};
+
 static error_t parse_option(int key, char *value, struct argp_state *state)
 {
     struct arguments *arguments = state->input;
     switch (key) {
     case 'f':
         parse_format(arguments, value, state);
-        break;
-    case 'F':
-        arguments->options.fields = value;
-        break;
-    case OPTION_NO_HEADER:
-        arguments->options.without_head = true;
         break;
     case OPTION_VALUE:
         arguments->options.value = tally_value_named(value);
@@ -174,7 +175,7 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
         check(arguments, state);
         break;
     default:
-        return ARGP_ERR_UNKNOWN;
+        return option_value_take(values, option_table, key, value, state);
     }
     return 0;
 }

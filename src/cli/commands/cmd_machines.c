@@ -4,7 +4,7 @@
 
 #include "base/json.h"
 #include "base/mem.h"
-#include "cli/usage/number_option.h"
+#include "cli/usage/option_value.h"
 #include "machine/model.h"
 #include "machine/from_hwloc.h"
 #include "machine/measure.h"
@@ -240,25 +240,33 @@ static int show(const struct machines_arguments *arguments, struct error *err)
     return failed;
 }
 
+static const struct argp_option option_table[] = {
+    {"json", 'j', 0, 0, "for programs to read", 0},
+    {"output", 'o', "FILE", 0, "write the measured or imported model to a new file", 0},
+    {"measure", KEY_MEASURE, 0, 0,
+     "make a model of this machine: idle latency and bandwidth from each node to each node", 0},
+    {"import", KEY_IMPORT, "FILE", 0,
+     "make a model of what Intel's Memory Latency Checker (mlc) printed, or of a topology with memory attributes "
+     "that "
+     "hwloc wrote as XML; - is standard input",
+     0},
+    {"cpus", KEY_CPUS, "N", 0, "CPUs of a node, which mlc does not print (16)", 0},
+    {0},
+};
+
+static const struct option_value values[] = {
+    OPTION_FLAG('j', struct machines_arguments, as_json),
+    OPTION_TEXT('o', struct machines_arguments, output),
+    OPTION_FLAG(KEY_MEASURE, struct machines_arguments, measure),
+    OPTION_TEXT(KEY_IMPORT, struct machines_arguments, import),
+    OPTION_NUMBER(KEY_CPUS, struct machines_arguments, cpus, 1, MODEL_CPUS / MODEL_NODES),
+    {0},
+};
+
 static error_t parse(int key, char *text, struct argp_state *state)
 {
     struct machines_arguments *arguments = state->input;
     switch (key) {
-    case 'j':
-        arguments->as_json = true;
-        return 0;
-    case 'o':
-        arguments->output = text;
-        return 0;
-    case KEY_MEASURE:
-        arguments->measure = true;
-        return 0;
-    case KEY_IMPORT:
-        arguments->import = text;
-        return 0;
-    case KEY_CPUS:
-        arguments->cpus = (uint32_t)number_option(state, "cpus", text, 1, MODEL_CPUS / MODEL_NODES);
-        return 0;
     case ARGP_KEY_ARG:
         if (arguments->name)
             argp_error(state, "shows one machine at a time");
@@ -273,27 +281,14 @@ static error_t parse(int key, char *text, struct argp_state *state)
             argp_error(state, "--cpus goes with --import");
         return 0;
     default:
-        return ARGP_ERR_UNKNOWN;
+        return option_value_take(values, option_table, key, text, state);
     }
 }
 
 int cmd_machines(int argc, char **argv)
 {
-    static const struct argp_option options[] = {
-        {"json", 'j', 0, 0, "for programs to read", 0},
-        {"output", 'o', "FILE", 0, "write the measured or imported model to a new file", 0},
-        {"measure", KEY_MEASURE, 0, 0,
-         "make a model of this machine: idle latency and bandwidth from each node to each node", 0},
-        {"import", KEY_IMPORT, "FILE", 0,
-         "make a model of what Intel's Memory Latency Checker (mlc) printed, or of a topology with memory attributes "
-         "that "
-         "hwloc wrote as XML; - is standard input",
-         0},
-        {"cpus", KEY_CPUS, "N", 0, "CPUs of a node, which mlc does not print (16)", 0},
-        {0},
-    };
     static const struct argp argp = {
-        .options = options,
+        .options = option_table,
         .parser = parse,
         .args_doc = "[NAME]",
         .doc = "Lists the models of machines that come with numalens, shows one, or makes one.\v"

@@ -5,6 +5,7 @@
 #include "cli/progress_line.h"
 #include "cli/input/input_files.h"
 #include "base/mem.h"
+#include "cli/usage/option_value.h"
 #include "trace/file.h"
 #include "trace/merge.h"
 #include "trace/redact.h"
@@ -47,19 +48,17 @@ struct arguments {
     struct input files;
 };
 
+static const struct option_value values[] = {
+    OPTION_TEXT('o', struct arguments, output),
+    OPTION_FLAG(OPTION_REDACT, struct arguments, redact),
+    OPTION_FLAG('q', struct arguments, quiet),
+    {0},
+};
+
 static error_t parse(int key, char *value, struct argp_state *state)
 {
     struct arguments *arguments = state->input;
     switch (key) {
-    case 'o':
-        arguments->output = value;
-        break;
-    case OPTION_REDACT:
-        arguments->redact = true;
-        break;
-    case 'q':
-        arguments->quiet = true;
-        break;
     case ARGP_KEY_ARG:
         input_parse(&arguments->files, state, value);
         break;
@@ -67,7 +66,7 @@ static error_t parse(int key, char *value, struct argp_state *state)
         argp_error(state, "the files to merge are missing: numalens merge -o hour.data numalens.*.data");
         break;
     default:
-        return ARGP_ERR_UNKNOWN;
+        return option_value_take(values, option_table, key, value, state);
     }
     return 0;
 }

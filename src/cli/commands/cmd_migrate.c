@@ -6,6 +6,7 @@
 #include "base/replace.h"
 #include "capture/recorder_signals.h"
 #include "cli/sampling_options.h"
+#include "cli/usage/option_value.h"
 #include "migrate/migrate_attach.h"
 #include "capture/process/procfs.h"
 #include "migrate/migrate_run.h"
@@ -67,7 +68,7 @@ struct migrate_command {
     uint64_t intervals_dropped;
 };
 
-static uint64_t parse_size(struct sampling_options *sampling, const char *option, const char *text)
+static uint64_t parse_size(const char *name, const char *text)
 {
     static const char units[] = "KMGT";
     char *end;
@@ -75,65 +76,47 @@ static uint64_t parse_size(struct sampling_options *sampling, const char *option
     const char *unit = *end ? strchr(units, *end & ~0x20) : NULL;
     if (end != text && unit && end[1] == 0)
         value *= (double)((uint64_t)1 << (10 * (unit - units + 1)));
-    if (end == text || (*end && (!unit || end[1])) || !(value >= 1) || value > 1e18) {
-        option_complain(sampling, option, text, "a number of bytes is wanted, such as 64M");
-        return 1;
-    }
+    if (end == text || (*end && (!unit || end[1])) || !(value >= 1) || value > 1e18)
+        option_complain(name, text, "a number of bytes is wanted, such as 64M");
     return (uint64_t)value;
 }
+
+static const struct option_value values[] = {
+    OPTION_TEXT(KEY_POLICY, struct migrate_command, loop.policy),
+    OPTION_NUMBER('p', struct migrate_command, pid, 1, INT32_MAX),
+    OPTION_NUMBER(KEY_MAX_PAGES, struct migrate_command, loop.limits.pages, 1, 1000000000000),
+    OPTION_NUMBER(KEY_LEAST, struct migrate_command, loop.limits.min_accesses, 1, 1000000000),
+    OPTION_FLAG(KEY_DRY_RUN, struct migrate_command, loop.dry_run),
+    OPTION_FLAG(KEY_KEEP_GOING, struct migrate_command, loop.never_rest),
+    OPTION_NUMBER(KEY_PIN, struct migrate_command, loop.pin, 0, 65535),
+    OPTION_FLAG(KEY_LIST, struct migrate_command, list),
+    {0},
+};
 
 static error_t parse(int key, char *text, struct argp_state *state)
 {
     struct migrate_command *command = state->input;
-    struct sampling_options *sampling = &command->sampling;
     struct loop_options *loop = &command->loop;
     switch (key) {
-    case KEY_POLICY:
-        loop->policy = text;
-        break;
     case KEY_INTERVAL:
-        loop->interval_ns = option_duration(sampling, "--interval", text, 1e6, 3.6e12,
-                                            "a time between 1ms and an hour is wanted, with its unit");
-        break;
-    case 'p':
-        command->pid = (uint32_t)option_number(sampling, "--pid", text, 1, INT32_MAX, "a process number is wanted");
-        break;
-    case KEY_MAX_PAGES:
-        loop->limits.pages =
-            (uint64_t)option_number(sampling, "--max-pages", text, 1, 1e12, "a number of pages is wanted");
+        loop->interval_ns =
+            option_time("interval", text, 1e6, 3.6e12, "a time between 1ms and an hour is wanted, with its unit");
         break;
     case KEY_MAX_BYTES:
-        loop->limits.bytes = parse_size(sampling, "--max-bytes", text);
-        break;
-    case KEY_LEAST:
-        loop->limits.min_accesses =
-            (uint32_t)option_number(sampling, "--min-accesses", text, 1, 1e9, "a number of accesses is wanted");
+        loop->limits.bytes = parse_size("max-bytes", text);
         break;
     case KEY_MAX_OVERHEAD:
-        loop->most_cost = option_number(sampling, "--max-overhead", text, 0.01, 1000, "a percentage is wanted") / 100;
-        break;
-    case KEY_DRY_RUN:
-        loop->dry_run = true;
-        break;
-    case KEY_KEEP_GOING:
-        loop->never_rest = true;
-        break;
-    case KEY_PIN:
-        loop->pin = (int)option_number(sampling, "--pin", text, 0, 65535, "the number of a CPU is wanted");
+        loop->most_cost = option_number("max-overhead", text, 0.01, 1000) / 100;
         break;
     case KEY_MEMORY:
-        loop->memory = (size_t)option_number(sampling, "--memory", text, 1, 65536, "between 1 and 65536 MiB are wanted")
-                       << 20;
+        loop->memory = option_whole("memory", text, 1, 65536) << 20;
         break;
     case KEY_JSON:
         command->json = true;
         command->json_path = text;
         break;
-    case KEY_LIST:
-        command->list = true;
-        break;
     default:
-        return sampling_options_parse(sampling, key, text, state);
+        return sampling_options_parse(&command->sampling, values, option_table, key, text, state);
     }
     return 0;
 }
@@ -162,24 +145,21 @@ static void check_together(struct migrate_command *command)
     const struct capture_options *capture = &sampling->capture;
     bool program = capture->command && *capture->command;
     sampling_options_check(sampling);
-    if (*sampling->complaint)
-        return;
     if (!program && !command->pid)
-        snprintf(sampling->complaint, sizeof sampling->complaint,
-                 "a program to run is missing: numalens migrate -- ./app, or -p PID");
+        option_refuse("a program to run is missing: numalens migrate -- ./app, or -p PID");
     else if (program && command->pid)
-        option_complain(sampling, "--pid", "together with a program", "only one of both is possible");
+        option_complain("pid", "together with a program", "only one of both is possible");
     else if (command->pid && capture->output)
-        option_complain(sampling, "--output", capture->output, "a process that runs already cannot be recorded");
+        option_complain("output", capture->output, "a process that runs already cannot be recorded");
     else if (command->pid && sampling->spec)
-        option_complain(sampling, "--topology", sampling->spec, "a process that runs already is on this machine");
+        option_complain("topology", sampling->spec, "a process that runs already is on this machine");
     else if (command->pid && capture->samples != SAMPLES_AUTO && capture->samples != SAMPLES_FAULTS)
-        option_complain(sampling, "--source", "for a running process",
+        option_complain("source", "for a running process",
                         "nothing is put into a process that runs already: only auto and faults are possible");
     else if (capture->samples == SAMPLES_OUTSIDE)
-        option_complain(sampling, "--source", "outside", "pages are moved by the agent's samples, or by faults");
+        option_complain("source", "outside", "pages are moved by the agent's samples, or by faults");
     else if (capture->samples == SAMPLES_NONE)
-        option_complain(sampling, "--source", "none", "without samples there is nothing to decide by");
+        option_complain("source", "none", "without samples there is nothing to decide by");
 }
 
 static void see_interval(void *context, const struct loop_interval *interval, const struct plan_move *moves,
@@ -239,7 +219,6 @@ static int fill_json(FILE *out, const void *context, struct error *err)
         print_interval_json(json, interval, summary->total.began);
     json_end(json);
     json_number(json, "intervals_dropped", command->intervals_dropped);
-    json_end(json);
     return json_finish(json, err);
 }
 
@@ -343,10 +322,10 @@ int cmd_migrate(int argc, char **argv)
     if (command.list)
         return list_policies();
     check_together(&command);
-    struct topology *topology = *sampling->complaint ? NULL : sampling_options_topology(sampling, &err);
+    struct topology *topology = sampling_options_topology(sampling, &err);
     if (!topology) {
-        fprintf(stderr, "numalens migrate: %s\n", *sampling->complaint ? sampling->complaint : err.text);
-        return *sampling->complaint || sampling->spec ? EXIT_USAGE : EXIT_FAILED;
+        command_failed("migrate", &err);
+        return sampling->spec ? EXIT_USAGE : EXIT_FAILED;
     }
     command.loop.topology = sampling->capture.topology = topology;
     note_machine(&command);

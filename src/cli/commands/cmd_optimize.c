@@ -9,7 +9,7 @@
 #include "cli/allocator_option.h"
 #include "cli/commands/optimize/optimize_runs.h"
 #include "cli/commands/optimize/optimize_seen.h"
-#include "cli/usage/number_option.h"
+#include "cli/usage/option_value.h"
 
 #include <argp.h>
 #include <ctype.h>
@@ -67,6 +67,17 @@ struct optimize_command {
     char *program, *folder;
 };
 
+static const struct option_value values[] = {
+    OPTION_NUMBER(KEY_RUNS, struct optimize_command, trials.most, 4, PAIRED_MOST),
+    OPTION_TEXT(KEY_METRIC, struct optimize_command, metric_text),
+    OPTION_FLAG(KEY_LESS, struct optimize_command, trials.less_is_better),
+    OPTION_TEXT(KEY_PLAN, struct optimize_command, plan_path),
+    OPTION_FLAG(KEY_BALANCING, struct optimize_command, balancing),
+    OPTION_TEXT('o', struct optimize_command, output),
+    OPTION_FLAG('q', struct optimize_command, trials.quiet),
+    {0},
+};
+
 static error_t parse(int key, char *text, struct argp_state *state)
 {
     struct optimize_command *command = state->input;
@@ -74,30 +85,9 @@ static error_t parse(int key, char *text, struct argp_state *state)
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &command->allocators;
         break;
-    case KEY_RUNS:
-        command->trials.most = (unsigned)number_option(state, "runs", text, 4, PAIRED_MOST);
-        break;
-    case KEY_METRIC:
-        command->metric_text = text;
-        break;
-    case KEY_LESS:
-        command->trials.less_is_better = true;
-        break;
-    case KEY_PLAN:
-        command->plan_path = text;
-        break;
-    case KEY_BALANCING:
-        command->balancing = true;
-        break;
-    case 'o':
-        command->output = text;
-        break;
     case KEY_JSON:
         command->json = true;
         command->json_path = text;
-        break;
-    case 'q':
-        command->trials.quiet = true;
         break;
     case ARGP_KEY_ARG:
         command->trials.command = &state->argv[state->next - 1];
@@ -107,7 +97,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
         argp_error(state, "a program to run is missing: numalens optimize -- ./app args");
         break;
     default:
-        return ARGP_ERR_UNKNOWN;
+        return option_value_take(values, option_table, key, text, state);
     }
     return 0;
 }
@@ -414,7 +404,6 @@ static int fill_json(FILE *out, const void *context, struct error *err)
     json_real(json, "high", kept ? kept->gain.high : 1, 4);
     json_end(json);
     json_bool(json, "interrupted", command->trials.interrupted);
-    json_end(json);
     free(verdict);
     return json_finish(json, err);
 }

@@ -12,6 +12,7 @@
 #include "analysis/traffic/traffic.h"
 #include "base/json.h"
 #include "base/progress.h"
+#include "cli/usage/option_value.h"
 #include "machine/model.h"
 #include "predict/predict.h"
 #include "topology/topology.h"
@@ -349,30 +350,37 @@ static int write_json(const struct answer *answer, struct error *err)
         json_real(json, "high", machine->factor.high, 3);
         json_end(json);
     }
-    json_end(json);
     return json_finish(json, err);
 }
+
+static const struct argp_option option_table[] = {
+    {"machine", 'm', "NAMES", 0,
+     "models of machines, with commas between them ('numalens machines' lists them); without it the one that the "
+     "recording was made for or on",
+     0},
+    {"placements", 'p', "NAMES", 0,
+     "of as-is, interleave, first-touch-by-users, replicate, replicate:OBJECT, cluster, with commas between them "
+     "(all)",
+     0},
+    {"json", 'j', 0, 0, "for programs to read", 0},
+    {0},
+};
+
+static const struct option_value values[] = {
+    OPTION_FLAG('j', struct predict_arguments, as_json),
+    OPTION_TEXT('m', struct predict_arguments, machines),
+    OPTION_TEXT('p', struct predict_arguments, placements),
+    {0},
+};
 
 static error_t parse(int key, char *text, struct argp_state *state)
 {
     struct predict_arguments *arguments = state->input;
-    switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &arguments->symfs;
-        state->child_inputs[1] = &arguments->input;
-        return 0;
-    case 'j':
-        arguments->as_json = true;
-        return 0;
-    case 'm':
-        arguments->machines = text;
-        return 0;
-    case 'p':
-        arguments->placements = text;
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
+    if (key != ARGP_KEY_INIT)
+        return option_value_take(values, option_table, key, text, state);
+    state->child_inputs[0] = &arguments->symfs;
+    state->child_inputs[1] = &arguments->input;
+    return 0;
 }
 
 static int answer_all(struct predict_arguments *arguments, struct answer *answer, struct error *err)
@@ -406,21 +414,9 @@ static int answer_all(struct predict_arguments *arguments, struct answer *answer
 
 int cmd_predict(int argc, char **argv)
 {
-    static const struct argp_option options[] = {
-        {"machine", 'm', "NAMES", 0,
-         "models of machines, with commas between them ('numalens machines' lists them); without it the one that the "
-         "recording was made for or on",
-         0},
-        {"placements", 'p', "NAMES", 0,
-         "of as-is, interleave, first-touch-by-users, replicate, replicate:OBJECT, cluster, with commas between them "
-         "(all)",
-         0},
-        {"json", 'j', 0, 0, "for programs to read", 0},
-        {0},
-    };
     static const struct argp_child children[] = {{&symfs_argp, 0, NULL, 0}, {&input_argp, 0, NULL, 0}, {0}};
     static const struct argp argp = {
-        .options = options,
+        .options = option_table,
         .parser = parse,
         .children = children,
         .args_doc = "[FILE...]",

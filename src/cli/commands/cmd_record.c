@@ -13,6 +13,7 @@
 #include "capture/recorder.h"
 #include "capture/recorder_signals.h"
 #include "capture/system_recorder.h"
+#include "cli/usage/option_value.h"
 #include "cli/usage/perf_habits.h"
 #include "cli/sampling_options.h"
 #include "machine/model.h"
@@ -129,45 +130,35 @@ static void name_function(struct arguments *arguments, enum custom_option option
 {
     static const char *const names[] = {"--alloc-fn", "--free-fn", "--pool-fn"};
     struct error err = {0};
-    char *complaint = arguments->sampling.complaint;
-    if (custom_spec_add(&arguments->custom, option, text, &err) < 0 && !*complaint)
-        snprintf(complaint, sizeof arguments->sampling.complaint, "%s %.240s", names[option], err.text);
+    if (custom_spec_add(&arguments->custom, option, text, &err) < 0)
+        option_refuse("%s %s", names[option], err.text);
 }
 
 /* Options of --faults. False when `key` is another one. */
 static bool parse_faults(struct arguments *arguments, int key, const char *text)
 {
     static const char *const mechanisms[] = {"auto", "numa-hint", "soft-dirty", "uffd-wp", "none", NULL};
-    struct sampling_options *sampling = &arguments->sampling;
-    struct capture_options *options = &sampling->capture;
+    struct capture_options *options = &arguments->sampling.capture;
     switch (key) {
-    case KEY_FAULTS:
-        options->faults = true;
-        break;
     case KEY_INTERVAL:
-        options->interval_ns =
-            option_duration(sampling, "--interval", text, 1e6, 1e11, "a time between 1ms and 100s is wanted");
-        arguments->of_faults = "--interval";
-        break;
+        options->interval_ns = option_time("interval", text, 1e6, 1e11, "a time between 1ms and 100s is wanted");
+        arguments->of_faults = "interval";
+        return true;
     case KEY_MECHANISM:
-        options->mechanism = (enum fault_mechanism)option_choice(
-            sampling, "--mechanism", text, mechanisms, "there are auto, numa-hint, soft-dirty, uffd-wp, none");
-        arguments->of_faults = "--mechanism";
-        break;
+        options->mechanism = (enum fault_mechanism)option_choice("mechanism", text, mechanisms);
+        arguments->of_faults = "mechanism";
+        return true;
     case KEY_CHUNKS:
-        options->chunks = (uint32_t)option_number(sampling, "--chunks", text, 1, 1e6,
-                                                  "a number of chunks between 1 and 1000000 is wanted");
-        arguments->of_faults = "--chunks";
-        break;
+        options->chunks = (uint32_t)option_whole("chunks", text, 1, 1000000);
+        arguments->of_faults = "chunks";
+        return true;
     case KEY_CHUNK_PAGES:
-        options->chunk_pages = (uint32_t)option_number(sampling, "--chunk-pages", text, 1, 1e7,
-                                                       "a number of pages between 1 and 10000000 is wanted");
-        arguments->of_faults = "--chunk-pages";
-        break;
+        options->chunk_pages = (uint32_t)option_whole("chunk-pages", text, 1, 10000000);
+        arguments->of_faults = "chunk-pages";
+        return true;
     default:
         return false;
     }
-    return true;
 }
 
 /* Options of perf record. False when `key` is another one. */
@@ -185,15 +176,24 @@ static bool parse_perf(struct arguments *arguments, int key, const char *text, c
     return true;
 }
 
+static const struct option_value values[] = {
+    OPTION_FLAG('a', struct arguments, sampling.capture.system),
+    OPTION_FLAG(KEY_FAULTS, struct arguments, sampling.capture.faults),
+    OPTION_NUMBER(KEY_FRAMES, struct arguments, sampling.capture.max_frames, 1, WIRE_MAX_FRAMES),
+    OPTION_NUMBER(KEY_THREADS, struct arguments, sampling.capture.start_threads, 1, 1000000),
+    OPTION_NUMBER(KEY_KEEP, struct arguments, sampling.capture.keep, 1, 1000000000),
+    OPTION_TEXT(KEY_MACHINE, struct arguments, machine),
+    OPTION_FLAG(KEY_NO_CALIBRATION, struct arguments, no_calibration),
+    OPTION_FLAG(KEY_REDACT, struct arguments, sampling.capture.redact),
+    {0},
+};
+
 static error_t parse(int key, char *text, struct argp_state *state)
 {
     struct arguments *arguments = state->input;
     struct sampling_options *sampling = &arguments->sampling;
     struct capture_options *options = &sampling->capture;
     switch (key) {
-    case 'a':
-        options->system = true;
-        break;
     case 'p':
         option_pids(sampling, text);
         break;
@@ -206,41 +206,22 @@ static error_t parse(int key, char *text, struct argp_state *state)
     case 'C':
         options->cpus = text;
         if (!*text || text[strspn(text, "0123456789,-")])
-            option_complain(sampling, "--cpu", text, "numbers of CPUs are wanted, such as 0-3,8");
-        break;
-    case KEY_FRAMES:
-        options->max_frames = (uint32_t)option_number(sampling, "--frames", text, 1, WIRE_MAX_FRAMES,
-                                                      "between 1 and 64 frames are wanted");
-        break;
-    case KEY_THREADS:
-        options->start_threads = (uint32_t)option_number(sampling, "--threads", text, 1, 1e6,
-                                                         "a number of threads between 1 and 1000000 is wanted");
+            option_complain("cpu", text, "numbers of CPUs are wanted, such as 0-3,8");
         break;
     case KEY_ROTATE:
-        options->rotate_ns =
-            option_duration(sampling, "--rotate", text, 1e8, 1e16, "a time of 100ms or more is wanted, such as 60s");
-        break;
-    case KEY_KEEP:
-        options->keep =
-            (uint32_t)option_number(sampling, "--keep", text, 1, 1e9, "a number of files is wanted, at least 1");
+        options->rotate_ns = option_time("rotate", text, 1e8, 1e16, "a time of 100ms or more is wanted, such as 60s");
         break;
     case KEY_START:
-        options->start_ns = option_duration(sampling, "--start-after", text, 0, 1e15, "a time with its unit is wanted");
+        options->start_ns = option_time("start-after", text, 0, 1e15, "a time with its unit is wanted");
         break;
     case KEY_STOP:
-        options->stop_ns = option_duration(sampling, "--stop-after", text, 1, 1e15, "a time with its unit is wanted");
+        options->stop_ns = option_time("stop-after", text, 1, 1e15, "a time with its unit is wanted");
         break;
     case KEY_PLACEMENT:
         arguments->placement = text;
         if (placement_named(text) == PLACEMENTS)
-            option_complain(sampling, "--placement", text,
+            option_complain("placement", text,
                             "there are cluster, distributed, mem0-cpu0, mem0-cpu1, interleave, weighted, local");
-        break;
-    case KEY_MACHINE:
-        arguments->machine = text;
-        break;
-    case KEY_NO_CALIBRATION:
-        arguments->no_calibration = true;
         break;
     case KEY_ALLOC_FN:
         name_function(arguments, CUSTOM_ALLOC_FN, text);
@@ -251,17 +232,13 @@ static error_t parse(int key, char *text, struct argp_state *state)
     case KEY_POOL_FN:
         name_function(arguments, CUSTOM_POOL_FN, text);
         break;
-    case KEY_REDACT:
-        options->redact = true;
-        break;
     case KEY_MEMORY:
-        options->memory =
-            (size_t)option_number(sampling, "--memory", text, 16, 65536, "between 16 and 65536 MiB are wanted") << 20;
+        options->memory = option_whole("memory", text, 16, 65536) << 20;
         break;
     default:
         if (parse_faults(arguments, key, text) || parse_perf(arguments, key, text, state))
             return 0;
-        return sampling_options_parse(sampling, key, text, state);
+        return sampling_options_parse(sampling, values, option_table, key, text, state);
     }
     return 0;
 }
@@ -412,10 +389,9 @@ static char *know_latencies(const struct arguments *arguments, const struct topo
 }
 
 /* Two options that do not go together. */
-static void refuse(struct sampling_options *sampling, const char *option, const char *other, const char *why)
+static void refuse(const char *option, const char *other, const char *why)
 {
-    if (!*sampling->complaint)
-        snprintf(sampling->complaint, sizeof sampling->complaint, "%s %s: %s", option, other, why);
+    option_refuse("%s %s: %s", option, other, why);
 }
 
 /* What goes with -a and -p, and what does not. */
@@ -430,30 +406,30 @@ static void check_system(struct arguments *arguments)
                         : options->query.container ? "--container"
                                                    : "--source outside";
     if (options->cpus && !options->system)
-        option_complain(sampling, "--cpu", options->cpus, "this is for -a");
+        option_complain("cpu", options->cpus, "this is for -a");
     if (!outside(options))
         return;
     if (options->command && !*options->command)
         options->command = NULL;
     if (running && (options->system || options->command))
-        refuse(sampling, options->system && several ? "--cgroup or --container" : which,
+        refuse(options->system && several ? "--cgroup or --container" : which,
                options->system ? "with -a" : "with a program", "it is for processes that run already");
     if ((options->pid && several) || (options->query.cgroup && options->query.container))
-        refuse(sampling, which, "with another choice", "one of -p, --cgroup, --container is wanted");
+        refuse(which, "with another choice", "one of -p, --cgroup, --container is wanted");
     if (options->samples == SAMPLES_SOFT || options->samples == SAMPLES_NONE)
-        refuse(sampling, which, "with this --source",
+        refuse(which, "with this --source",
                "the agent must be in a program from its start; there are outside, pebs, ibs, spe, faults");
     if (options->system && options->samples == SAMPLES_OUTSIDE)
-        refuse(sampling, "-a", "with --source outside", "processes are looked at one by one: name them with -p");
+        refuse("-a", "with --source outside", "processes are looked at one by one: name them with -p");
     if ((*options->pids || several) && options->samples != SAMPLES_AUTO && options->samples != SAMPLES_OUTSIDE)
-        refuse(sampling, which, "with this --source", "several processes are sampled from outside");
+        refuse(which, "with this --source", "several processes are sampled from outside");
     if (arguments->of_faults || (options->faults && options->samples != SAMPLES_FAULTS))
-        refuse(sampling, which, "with options for faults", "pages do not fault again then");
+        refuse(which, "with options for faults", "pages do not fault again then");
     if (sampling->spec)
-        refuse(sampling, which, arguments->machine ? "with --machine" : "with --topology",
+        refuse(which, arguments->machine ? "with --machine" : "with --topology",
                "a simulated topology is for one program");
     if (arguments->custom.count || options->start_threads || options->start_ns || arguments->placement)
-        refuse(sampling, which, "with options for one program", "programs run without the agent then");
+        refuse(which, "with options for one program", "programs run without the agent then");
 }
 
 /* Where the agent cannot go, and nothing that only it can do is asked for: from outside. */
@@ -490,9 +466,9 @@ static void name_output(struct arguments *arguments)
     struct error err = {0};
     job_rank_find(&arguments->rank, getenv);
     sampling->capture.rank = &arguments->rank;
-    arguments->output = *sampling->complaint ? NULL : job_rank_file(&arguments->rank, sampling->capture.output, &err);
-    if (!arguments->output && !*sampling->complaint)
-        snprintf(sampling->complaint, sizeof sampling->complaint, "%.255s", err.text);
+    arguments->output = job_rank_file(&arguments->rank, sampling->capture.output, &err);
+    if (!arguments->output)
+        option_refuse("%s", err.text);
     sampling->capture.output = arguments->output;
 }
 
@@ -504,7 +480,7 @@ static int find_machine(struct arguments *arguments)
     if (!arguments->machine)
         return 0;
     if (sampling->spec)
-        option_complain(sampling, "--machine", "together with --topology", "it has a topology of its own");
+        option_complain("machine", "together with --topology", "it has a topology of its own");
     arguments->model = model_find(arguments->machine, &err);
     if (!arguments->model)
         return command_failed("record", &err);
@@ -538,31 +514,29 @@ static int record(struct arguments *arguments)
     struct capture_options *options = &sampling->capture;
     struct error err = {0};
     if (arguments->placement && (sampling->assign || sampling->homes))
-        option_complain(sampling, "--placement", "together with --assign or --homes", "it sets both already");
+        option_complain("placement", "together with --assign or --homes", "it sets both already");
     if (arguments->of_faults && !options->faults)
-        option_complain(sampling, arguments->of_faults, "without faults", "this is for --source faults or --faults");
+        option_complain(arguments->of_faults, "without faults", "this is for --source faults or --faults");
     if (options->stop_ns && options->stop_ns <= options->start_ns)
-        option_complain(sampling, "--stop-after", "not behind --start-after", "samples must begin before they end");
+        option_complain("stop-after", "not behind --start-after", "samples must begin before they end");
     if (options->keep && !options->rotate_ns)
-        refuse(sampling, "--keep", "without --rotate", "there is one file then");
+        refuse("--keep", "without --rotate", "there is one file then");
     struct stat found;
     if (options->rotate_ns && options->output && stat(options->output, &found) == 0 && !S_ISREG(found.st_mode))
-        option_complain(sampling, "-o", options->output, "files of --rotate are named after it, and it is no file");
+        option_refuse("-o '%.60s': files of --rotate are named after it, and it is no file", options->output);
     if (options->output && strcmp(options->output, "-") == 0)
-        option_complain(sampling, "-o", "-", "a recording has an index and is no stream: name a file");
+        option_refuse("-o '-': a recording has an index and is no stream: name a file");
     check_system(arguments);
     bool of_query = process_query_given(&options->query);
-    if (!*sampling->complaint && !options->system && !options->pid && !of_query &&
-        (!options->command || !*options->command))
-        snprintf(sampling->complaint, sizeof sampling->complaint,
-                 "a program to run is missing: numalens record -- ./app");
-    if (!*sampling->complaint && of_query && !(options->pid = processes_busiest(&options->query, &err)))
+    if (!options->system && !options->pid && !of_query && (!options->command || !*options->command))
+        option_refuse("a program to run is missing: numalens record -- ./app");
+    if (of_query && !(options->pid = processes_busiest(&options->query, &err)))
         return command_failed("record", &err);
     name_output(arguments);
-    struct topology *topology = *sampling->complaint ? NULL : topology_of(arguments, &err);
+    struct topology *topology = topology_of(arguments, &err);
     if (!topology) {
-        fprintf(stderr, "numalens record: %s\n", *sampling->complaint ? sampling->complaint : err.text);
-        return *sampling->complaint || sampling->spec ? EXIT_USAGE : EXIT_FAILED;
+        command_failed("record", &err);
+        return sampling->spec ? EXIT_USAGE : EXIT_FAILED;
     }
     struct placement placement;
     if (arguments->placement) {

@@ -4,7 +4,7 @@
 #include "cli/usage/command_options.h"
 
 #include "base/text.h"
-#include "cli/usage/number_option.h"
+#include "cli/usage/option_value.h"
 #include "cli/usage/perf_habits.h"
 #include "cli/progress_line.h"
 #include "cli/input/recording.h"
@@ -135,7 +135,7 @@ static bool parse_map_option(int key, char *value, struct argp_state *state, str
         view->gantt = true;
         break;
     case OPTION_HEIGHT:
-        view->height = (unsigned)number_option(state, "height", value, 0, 10000);
+        view->height = (unsigned)option_whole("height", value, 0, 10000);
         break;
     case OPTION_BY:
         view->by = parse_by(state, value);
@@ -178,14 +178,19 @@ static bool parse_perf_option(int key, const struct argp_state *state)
     }
 }
 
+static const struct option_value values[] = {
+    OPTION_TEXT(OPTION_HTML, struct report_arguments, html),
+    OPTION_FLAG(OPTION_PHYSICAL, struct report_arguments, view.physical),
+    OPTION_TEXT(OPTION_MACHINE, struct report_arguments, machine.machine),
+    OPTION_FLAG('v', struct report_arguments, view.verbose),
+    {0},
+};
+
 static error_t parse_option(int key, char *value, struct argp_state *state)
 {
     struct report_arguments *arguments = state->input;
     struct error err;
     switch (key) {
-    case OPTION_HTML:
-        arguments->html = value;
-        break;
     case OPTION_AGAINST:
         input_parse(&arguments->against, state, value);
         break;
@@ -206,21 +211,12 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
         time_window_option(state, "until", value, &arguments->window.until);
         break;
     case 'n':
-        arguments->view.limit = number_option(state, "limit", value, 0, 1000000000);
+        arguments->view.limit = option_whole("limit", value, 0, 1000000000);
         arguments->has_limit = true;
-        break;
-    case OPTION_MACHINE:
-        arguments->machine.machine = value;
-        break;
-    case OPTION_PHYSICAL:
-        arguments->view.physical = true;
         break;
     case OPTION_THRESHOLDS:
         arguments->view.threshold_count = thresholds_parse(state, value, arguments->thresholds);
         arguments->view.thresholds = arguments->thresholds;
-        break;
-    case 'v':
-        arguments->view.verbose = true;
         break;
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &arguments->machine.topology;
@@ -231,7 +227,9 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
         input_parse(&arguments->words, state, value);
         break;
     default:
-        return parse_map_option(key, value, state, arguments) || parse_perf_option(key, state) ? 0 : ARGP_ERR_UNKNOWN;
+        if (parse_map_option(key, value, state, arguments) || parse_perf_option(key, state))
+            return 0;
+        return option_value_take(values, option_table, key, value, state);
     }
     return 0;
 }

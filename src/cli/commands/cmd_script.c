@@ -9,6 +9,7 @@
 #include "cli/script_build.h"
 #include "cli/symfs.h"
 #include "cli/topology_options.h"
+#include "cli/usage/option_value.h"
 
 #include <argp.h>
 #include <dirent.h>
@@ -51,19 +52,17 @@ struct options {
     struct topology_options topology;
 };
 
+static const struct option_value values[] = {
+    OPTION_FLAG(OPTION_LIST, struct options, list),
+    OPTION_TEXT(OPTION_SHOW, struct options, show),
+    OPTION_TEXT(OPTION_FLAGS, struct options, flags),
+    {0},
+};
+
 static error_t parse_option(int key, char *value, struct argp_state *state)
 {
     struct options *options = state->input;
     switch (key) {
-    case OPTION_LIST:
-        options->list = true;
-        break;
-    case OPTION_SHOW:
-        options->show = value;
-        break;
-    case OPTION_FLAGS:
-        options->flags = value;
-        break;
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &options->topology;
         state->child_inputs[1] = &options->symfs;
@@ -75,7 +74,7 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
         options->script = value;
         break;
     default:
-        return ARGP_ERR_UNKNOWN;
+        return option_value_take(values, option_table, key, value, state);
     }
     return 0;
 }

@@ -6,6 +6,7 @@
 #include "capture/recorder_signals.h"
 #include "cli/sampling_options.h"
 #include "cli/stat_text.h"
+#include "cli/usage/option_value.h"
 
 #include <errno.h>
 #include <string.h>
@@ -31,37 +32,32 @@ struct stat_command {
     struct stat_text_options text_options;
 };
 
+static const struct option_value values[] = {
+    OPTION_FLAG('j', struct stat_command, text_options.json),
+    OPTION_TEXT(KEY_ROOT, struct stat_command, request.root),
+    {0},
+};
+
 static error_t parse(int key, char *text, struct argp_state *state)
 {
     static const char *const sources[] = {"auto", "uncore", "resctrl", "numastat", NULL};
     struct stat_command *command = state->input;
-    struct sampling_options *checks = &command->checks;
     switch (key) {
     case 'I':
-        command->run.interval_ns = (uint64_t)(option_number(checks, "--interval", text, 1, 3.6e6,
-                                                            "milliseconds from 1 to 3600000 are wanted") *
-                                              1e6);
+        command->run.interval_ns = option_whole("interval", text, 1, 3600000) * 1000000;
         break;
     case 'd':
-        command->run.duration_ns =
-            (uint64_t)(option_number(checks, "--duration", text, 0.001, 1e8, "a number of seconds is wanted") * 1e9);
+        command->run.duration_ns = (uint64_t)(option_number("duration", text, 0.001, 1e8) * 1e9);
         break;
     case 's':
-        command->request.source =
-            option_choice(checks, "--source", text, sources, "auto, uncore, resctrl or numastat is wanted") - 1;
-        break;
-    case 'j':
-        command->text_options.json = true;
-        break;
-    case KEY_ROOT:
-        command->request.root = text;
+        command->request.source = option_choice("source", text, sources) - 1;
         break;
     case 'e':
         command_instead(state, "-e", text,
                         "memory traffic per node is counted, by events chosen for it; for others: perf stat");
         break;
     default:
-        return sampling_options_parse(checks, key, text, state);
+        return sampling_options_parse(&command->checks, values, option_table, key, text, state);
     }
     return 0;
 }
@@ -115,13 +111,8 @@ int cmd_stat(int argc, char **argv)
     const char *output = command.checks.capture.output;
     command.run.command = command.checks.capture.command;
     command.text_options.quiet = command.checks.verbosity < 0;
-    if (!*command.checks.complaint && command.run.command && command.run.duration_ns)
-        option_complain(&command.checks, "--duration", "together with a program",
-                        "counting ends when the program does");
-    if (*command.checks.complaint) {
-        fprintf(stderr, "numalens stat: %s\n", command.checks.complaint);
-        return EXIT_USAGE;
-    }
+    if (command.run.command && command.run.duration_ns)
+        option_complain("duration", "together with a program", "counting ends when the program does");
     struct count_session *session = count_session_open(&command.request, &err);
     if (!session)
         return command_failed("stat", &err);

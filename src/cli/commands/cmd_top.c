@@ -10,6 +10,7 @@
 #include "cli/terminal.h"
 #include "cli/top/top_feed.h"
 #include "cli/top/top_screen.h"
+#include "cli/usage/option_value.h"
 #include "trace/session.h"
 
 #include <errno.h>
@@ -54,6 +55,15 @@ struct top_command {
     char name[32];
 };
 
+static const struct option_value values[] = {
+    OPTION_TEXT(KEY_NAME, struct top_command, sampling.capture.query.name),
+    OPTION_FLAG('b', struct top_command, batch),
+    OPTION_NUMBER('n', struct top_command, count, 1, 1000000000),
+    OPTION_NUMBER(KEY_LIMIT, struct top_command, view.limit, 0, 1000000000),
+    OPTION_FLAG(KEY_JSON, struct top_command, view.json),
+    {0},
+};
+
 static volatile sig_atomic_t stopped; /* written by stop() alone */
 
 static void stop(int number)
@@ -70,9 +80,6 @@ static error_t parse(int key, char *text, struct argp_state *state)
     case 'p':
         option_pids(sampling, text);
         break;
-    case KEY_NAME:
-        sampling->capture.query.name = text;
-        break;
     case KEY_CGROUP:
         option_cgroup(sampling, text);
         break;
@@ -80,27 +87,14 @@ static error_t parse(int key, char *text, struct argp_state *state)
         option_container(sampling, text);
         break;
     case 'd':
-        sampling->capture.rotate_ns = (uint64_t)(1e9 * option_number(sampling, "--interval", text, 0.1, 3600,
-                                                                     "seconds between 0.1 and 3600 are wanted"));
-        break;
-    case 'b':
-        command->batch = true;
-        break;
-    case 'n':
-        command->count = (uint64_t)option_number(sampling, "--count", text, 1, 1e9, "a number of refreshes is wanted");
-        break;
-    case KEY_LIMIT:
-        command->view.limit = (size_t)option_number(sampling, "--limit", text, 0, 1e9, "a number of rows is wanted");
-        break;
-    case KEY_JSON:
-        command->view.json = true;
+        sampling->capture.rotate_ns = (uint64_t)(1e9 * option_number("interval", text, 0.1, 3600));
         break;
     case KEY_METRICS:
         command->metrics = true;
         command->metrics_file = text;
         break;
     default:
-        return sampling_options_parse(sampling, key, text, state);
+        return sampling_options_parse(sampling, values, option_table, key, text, state);
     }
     return 0;
 }
@@ -210,19 +204,18 @@ static void check_options(struct top_command *command)
     enum capture_samples samples = sampling->capture.samples;
     bool printed = command->view.json || command->metrics || command->count;
     if (sampling->capture.command)
-        option_complain(sampling, "top", *sampling->capture.command, "a process that runs is looked at: -p PID");
+        option_refuse("top '%s': a process that runs is looked at: -p PID", *sampling->capture.command);
     if (samples == SAMPLES_SOFT || samples == SAMPLES_FAULTS || samples == SAMPLES_NONE)
-        option_complain(sampling, "--source", "this one", "of running processes there are outside, pebs, ibs, spe");
+        option_complain("source", "this one", "of running processes there are outside, pebs, ibs, spe");
     if ((sampling->capture.pid && process_query_given(query)) || (query->cgroup && query->container))
-        option_complain(sampling, "--pid", "with another choice", "one of -p, --name, --cgroup, --container is wanted");
+        option_complain("pid", "with another choice", "one of -p, --name, --cgroup, --container is wanted");
     if (printed && !command->batch)
-        option_complain(sampling,
-                        command->view.json ? "--json"
-                        : command->metrics ? "--openmetrics"
-                                           : "--count",
+        option_complain(command->view.json ? "json"
+                        : command->metrics ? "openmetrics"
+                                           : "count",
                         "without --batch", "add --batch");
     if (command->view.json && command->metrics)
-        option_complain(sampling, "--json", "with --openmetrics", "only one of both is possible");
+        option_complain("json", "with --openmetrics", "only one of both is possible");
 }
 
 /* What must be there for a screen, or why there is none. */
@@ -260,17 +253,13 @@ int cmd_top(int argc, char **argv)
     argp_parse(&parser, argc, argv, ARGP_IN_ORDER, NULL, &command);
     sampling_options_check(sampling);
     check_options(&command);
-    if (*sampling->complaint) {
-        fprintf(stderr, "numalens top: %s\n", sampling->complaint);
-        return EXIT_USAGE;
-    }
     terminal_look(&(struct terminal_options){.view = &command.view});
     if (command.view.limit == SIZE_MAX)
         command.view.limit = command.view.json || command.metrics ? 0 : TEXT_ROWS;
     command.view.filter.min_samples = command.batch;
     struct topology *simulated = sampling->spec ? sampling_options_topology(sampling, &err) : NULL;
     if (sampling->spec && !simulated) {
-        fprintf(stderr, "numalens top: %s\n", err.text);
+        command_failed("top", &err);
         return EXIT_USAGE;
     }
     struct topology *real = topology_load(&err);

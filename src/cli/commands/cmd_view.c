@@ -7,7 +7,7 @@
 #include "cli/progress_line.h"
 #include "cli/input/recording.h"
 #include "cli/symfs.h"
-#include "cli/usage/number_option.h"
+#include "cli/usage/option_value.h"
 #include "serve/site.h"
 
 #include <argp.h>
@@ -41,23 +41,23 @@ struct arguments {
     bool no_open;
 };
 
+static const struct option_value values[] = {
+    OPTION_NUMBER('p', struct arguments, port, 0, 65535),
+    OPTION_FLAG(OPTION_NO_OPEN, struct arguments, no_open),
+    {0},
+};
+
 static error_t parse_option(int key, char *value, struct argp_state *state)
 {
     struct arguments *arguments = state->input;
     switch (key) {
-    case 'p':
-        arguments->port = (uint16_t)number_option(state, "port", value, 0, 65535);
-        break;
-    case OPTION_NO_OPEN:
-        arguments->no_open = true;
-        break;
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &arguments->machine.topology;
         state->child_inputs[1] = &arguments->symfs;
         state->child_inputs[2] = &arguments->input;
         break;
     default:
-        return ARGP_ERR_UNKNOWN;
+        return option_value_take(values, option_table, key, value, state);
     }
     return 0;
 }

@@ -1,4 +1,5 @@
 #include "cli/input/time_window.h"
+#include "cli/usage/option_value.h"
 
 #include <argp.h>
 #include <errno.h>
@@ -14,22 +15,10 @@
 /* "90s", "1.5m"; the whole text. */
 static bool parse_duration(const char *text, int64_t *ns)
 {
-    static const struct {
-        const char *unit;
-        double ns;
-    } units[] = {{"s", 1e9},  {"ms", 1e6},   {"us", 1e3},   {"ns", 1},
-                 {"m", 60e9}, {"min", 60e9}, {"h", 3600e9}, {"d", 86400e9}};
-    char *end;
-    if (*text < '0' || *text > '9')
-        return false;
-    double value = strtod(text, &end);
-    for (unsigned i = 0; i < sizeof units / sizeof *units; i++) {
-        if (strcmp(end, units[i].unit) == 0 && value * units[i].ns < 9e18) {
-            *ns = (int64_t)(value * units[i].ns);
-            return true;
-        }
-    }
-    return false;
+    double time;
+    bool is_time = option_parse_time(text, &time) && time < 9e18;
+    *ns = is_time ? (int64_t)time : 0;
+    return is_time;
 }
 
 /* "15:30" or "15:30:20.5" at `*text`, which moves behind it. */

@@ -65,8 +65,7 @@ static const char help_text[] = "1-7, Tab       processes, threads, objects, sit
                                 "p, space       pause, and go on\n"
                                 "?              this page\n"
                                 "q              end: the process is let go\n\n"
-                                "Without a PMU, from outside, " SESSION_NOT_OUTSIDE "\n"
-                                "are not known.\n";
+                                "Without a PMU, from outside, not known are\n" SESSION_NOT_OUTSIDE "\n";
 
 static unsigned body_lines(void)
 {

@@ -31,15 +31,11 @@ int optimize_seen(const char *path, struct trial_seen *seen, struct placement_pl
     if (code == 0)
         code = recording_open(&recording, "optimize", &input, &(struct flow_options){0}, NULL, err);
     if (code == 0) {
-        struct facts *facts = facts_make(recording.flow, err);
-        struct findings *findings = facts ? findings_judged(facts, NULL) : NULL;
+        struct findings *findings = findings_of(recording.flow, NULL, err);
         code = !findings ? err->code : plan ? plan_advise(plan, findings, &expected, err) : 0;
         if (findings)
             *seen = seen_in(findings);
-        if (findings)
-            findings_free(findings);
-        if (facts)
-            facts_free(facts);
+        findings_free(findings);
         recording_close(&recording);
     }
     input_free(&input);

@@ -15,16 +15,14 @@ static char *copy(const char *text)
 int predict_verdict_make(struct predict_verdict *verdict, const struct flow *flow, const struct model *machine,
                          struct error *err)
 {
-    struct facts *facts = facts_make(flow, err);
-    if (!facts)
+    struct findings *findings = findings_of(flow, machine, err);
+    if (!findings)
         return err->code;
-    struct findings *findings = findings_judged(facts, machine);
     *verdict = (struct predict_verdict){.matters = findings->matters,
                                         .text = mem_format("%s.", findings_first_line(findings)),
                                         .grade = copy(findings->grade),
                                         .bottleneck = copy(findings->bottleneck)};
     findings_free(findings);
-    facts_free(facts);
     return 0;
 }
 
