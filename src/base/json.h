@@ -5,7 +5,6 @@
  *     json_number(json, "version", JSON_VERSION);
  *     json_array(json, "rows");
  *     json_end(json);
- *     json_end(json);
  *     return json_finish(json, &err);
  *
  * `key` is NULL inside an array. Texts may hold any bytes: what is not UTF-8 comes out as U+FFFD. */

@@ -1,6 +1,7 @@
 /* Files that outlive a killed run. */
 #include "capture/faults/rundir.h"
 #include "capture/faults/settings.h"
+#include "capture/process/procfs.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -74,12 +75,12 @@ static void test_strangers(void **state)
 static void test_processes(void **state)
 {
     (void)state;
-    assert_true(rundir_process_start((uint32_t)getpid()) > 0);
+    assert_true(procfs_start((uint32_t)getpid()) > 0);
     pid_t child = fork();
     if (child == 0)
         _exit(0);
     assert_int_equal(waitpid(child, NULL, 0), child);
-    assert_int_equal(rundir_process_start((uint32_t)child), 0);
+    assert_int_equal(procfs_start((uint32_t)child), 0);
 }
 
 static void leave(const char *boot, uint32_t pid, uint64_t since, const char *rest)
@@ -104,7 +105,7 @@ static void test_repair(void **state)
     assert_true(rundir_read("settings", text, sizeof text) < 0); /* of no use any more */
     assert_int_equal(rundir_write("settings", "rubbish", 7, &err), 0);
     assert_int_equal(settings_repair(what, sizeof what, &err), 0);
-    leave(boot, (uint32_t)getpid(), rundir_process_start((uint32_t)getpid()), "kernel.numa_balancing 1\n");
+    leave(boot, (uint32_t)getpid(), procfs_start((uint32_t)getpid()), "kernel.numa_balancing 1\n");
     assert_int_equal(settings_repair(what, sizeof what, &err), 0); /* its owner lives */
     assert_true(rundir_read("settings", text, sizeof text) > 0);
     leave(boot, (uint32_t)getpid(), 1, "no_such_setting 5\n"); /* the number is another process's by now */

@@ -119,7 +119,7 @@ def _():
             (["-p", "1", "--", ratio], "only one of both"),
             (["-p", "1", "-o", "x"], "cannot be recorded"),
             (["-p", "1", "--source=soft"], "nothing is put into a process"),
-            (["-p", "0"], "a process number"),
+            (["-p", "0"], "a number from 1"),
     ):
         ended = nlens.run([nlens.NUMALENS, "migrate", *options])
         assert ended.status in (1, 2) and words.encode() in ended.err, (options, str(ended))

@@ -461,7 +461,7 @@ def _():
         for options, words in ((("--rotate", "0"), b"--rotate '0': a time of 100ms or more is wanted"),
                                (("--rotate", "60"), b"--rotate '60': a time of 100ms or more is wanted"),
                                (("--rotate", "-5s"), b"--rotate '-5s': a time of 100ms or more is wanted"),
-                               (("--rotate", "1s", "--keep", "0"), b"--keep '0': a number of files is wanted, at least 1"),
+                               (("--rotate", "1s", "--keep", "0"), b"--keep '0': a number from 1 to 1000000000 is wanted"),
                                (("--keep", "3"), b"--keep without --rotate: there is one file then"),
                                (("--rotate", "1s", "-o", "-"), b"-o '-': a recording has an index and is no stream"),
                                (("--rotate", "1s", "-o", "/dev/full"), b"-o '/dev/full': files of --rotate are named after it")):

@@ -173,7 +173,7 @@ def chosen():
                            (["--cgroup", "/no/such"], b"no process here is in cgroup /no/such"), (["--container", "0123456789abcdef"], b"no process here is in a container")):
         ended = run([NUMALENS, "top", "--batch", "-n", "1", *options])
         assert ended.status == 1 and words in ended.err and ended.err.count(b"\n") == 1, ended
-    for options, words in ((["--json"], b"--batch"), (["-p", "1", "--name", "x"], b"one of"), (["--container", "12"], b"12 or more"), (["-d", "0"], b"seconds"),
+    for options, words in ((["--json"], b"--batch"), (["-p", "1", "--name", "x"], b"one of"), (["--container", "12"], b"12 or more"), (["-d", "0"], b"a number from 0.1"),
                            (["--source", "soft"], b"outside"), (["--topology", "x"], b"topology"), (["--", "prog"], b"-p PID")):
         ended = run([NUMALENS, "top", *options])
         assert ended.status == 2 and words in ended.err and ended.err.count(b"\n") == 1, ended
@@ -282,7 +282,7 @@ def screen():
         head = r"^demo \(%d\)  remote [\d.]+%%  samples \d+  threads 9  nodes 2 \(simulated\)" % target.pid
         terminal.until(head, r"object +history$", r"malloc of 32\.0 MiB", r"^remote, 0 to .*[▁-█]{2}")
         for key, pattern in (("1", r"command +history$"), ("2", r"worker \d"), ("4", r"allocated at +history$"), ("5", r"spread_row"), ("6", r"demo\.c:\d+ spread_row"),
-                             ("7", r"node 1 +[\d.]+%"), ("?", r"from outside, call chains, lifetimes"), ("BSpace", r"from \\ to")):
+                             ("7", r"node 1 +[\d.]+%"), ("?", r"^native call chains, lifetimes .* from memory$"), ("BSpace", r"from \\ to")):
             terminal.type(key)
             terminal.until(pattern)
         terminal.type("1")

@@ -1,9 +1,10 @@
 #include "capture/agent/counter.h"
 
 #include "base/clock.h"
+#include "base/small_file.h"
 #include "wire/region.h"
 
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { RENEW_NS = 1000000000, MEASURE_NS = 3000000, STEP_NS = 100000000 };
@@ -11,18 +12,9 @@ enum { RENEW_NS = 1000000000, MEASURE_NS = 3000000, STEP_NS = 100000000 };
 #if defined(__x86_64__)
 bool counter_trusted(void)
 {
-    FILE *file = fopen("/proc/cpuinfo", "re");
-    if (!file)
-        return false;
-    char line[8192];
-    bool trusted = false;
-    while (fgets(line, sizeof line, file)) {
-        if (strncmp(line, "flags", 5) != 0)
-            continue;
-        trusted = strstr(line, " constant_tsc") && strstr(line, " nonstop_tsc");
-        break;
-    }
-    fclose(file);
+    char *flags = small_file_field("/proc/cpuinfo", "flags");
+    bool trusted = flags && strstr(flags, " constant_tsc") && strstr(flags, " nonstop_tsc");
+    free(flags);
     return trusted;
 }
 #elif defined(__aarch64__)

@@ -1,10 +1,10 @@
 #include "capture/faults/rundir.h"
 
-#include "capture/process/procfs.h"
+#include "base/small_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -91,26 +91,7 @@ void rundir_remove(const char *name)
 
 void rundir_boot_id(char *text, size_t room)
 {
-    FILE *file = fopen("/proc/sys/kernel/random/boot_id", "re");
-    if (!file || !fgets(text, (int)room, file))
-        *text = 0;
-    if (file)
-        fclose(file);
-    text[strcspn(text, "\n")] = 0;
-}
-
-uint64_t rundir_process_start(uint32_t pid)
-{
-    char line[1024];
-    uint64_t start = 0;
-    FILE *file = procfs_open(pid, "stat");
-    size_t length = file ? fread(line, 1, sizeof line - 1, file) : 0;
-    if (file)
-        fclose(file);
-    line[length] = 0;
-    const char *end = strrchr(line, ')'); /* the name before it may hold anything */
-    if (!end || sscanf(end + 1, " %*c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %" SCNu64,
-                       &start) != 1)
-        return 0;
-    return start;
+    char *line = small_file_line("/proc/sys/kernel/random/boot_id");
+    snprintf(text, room, "%s", line ? line : "");
+    free(line);
 }

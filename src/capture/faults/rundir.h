@@ -17,6 +17,3 @@ void rundir_remove(const char *name);
 
 /* What distinguishes one boot from another; "" when not known. */
 void rundir_boot_id(char *text, size_t room);
-
-/* When a process began, in the kernel's ticks since boot: with its number it names one process for good. 0: ended. */
-uint64_t rundir_process_start(uint32_t pid);

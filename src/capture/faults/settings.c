@@ -1,6 +1,7 @@
 #include "capture/faults/settings.h"
 
 #include "capture/faults/rundir.h"
+#include "capture/process/procfs.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -102,7 +103,7 @@ static int write_state(const struct settings *settings, struct error *err)
     char text[1024], boot[64];
     rundir_boot_id(boot, sizeof boot);
     int length = snprintf(text, sizeof text, "numalens 1\nboot %s\npid %d since %" PRIu64 "\n", boot, (int)getpid(),
-                          rundir_process_start((uint32_t)getpid()));
+                          procfs_start((uint32_t)getpid()));
     for (enum setting setting = 0; setting < SETTINGS; setting++)
         length += snprintf(text + length, sizeof text - (size_t)length, "%s %ld\n", table[setting].name,
                            settings->before[setting]);
@@ -140,7 +141,7 @@ static bool parse_state(char *text, struct state *state)
 
 static bool owner_lives(const struct state *state)
 {
-    return state->since && rundir_process_start(state->pid) == state->since;
+    return state->since && procfs_start(state->pid) == state->since;
 }
 
 int settings_hold(struct settings *settings, struct error *err)

@@ -2,10 +2,9 @@
 
 #include "base/mem.h"
 #include "capture/faults/armer.h"
-#include "capture/process/procfs.h"
+#include "capture/process/proc.h"
 
 #include <fcntl.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -97,18 +96,11 @@ static uint64_t read_mapping(struct soft_dirty *dirty, int fd, uint32_t pid, uin
 
 static uint64_t read_all(struct soft_dirty *dirty, int fd, uint32_t pid, armer_found *found, void *finder)
 {
-    FILE *maps = procfs_open(pid, "maps");
-    char *line = NULL;
-    size_t room = 0;
-    uint64_t marked = 0, start, end;
-    char prot[5];
-    while (maps && getline(&line, &room, maps) > 0)
-        if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s", &start, &end, prot) == 3 && prot[1] == 'w' &&
-            end - start <= LARGEST)
-            marked += read_mapping(dirty, fd, pid, start, end, found, finder);
-    if (maps)
-        fclose(maps);
-    free(line);
+    struct proc_maps maps = proc_maps_of(pid);
+    uint64_t marked = 0;
+    for (struct proc_map map; proc_maps_next(&maps, &map);)
+        if (map.prot & PROT_WRITE && map.end - map.start <= LARGEST)
+            marked += read_mapping(dirty, fd, pid, map.start, map.end, found, finder);
     return marked;
 }
 

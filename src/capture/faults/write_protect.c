@@ -8,15 +8,15 @@
 #include "base/array.h"
 #include "base/map64.h"
 #include "base/mem.h"
-#include "capture/process/procfs.h"
+#include "capture/process/proc.h"
 
-#include <inttypes.h>
 #include <linux/futex.h>
 #include <linux/userfaultfd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -125,12 +125,14 @@ uint32_t write_protect_pass(struct armer *armer, uint64_t now, write_protect_kno
 /* Devices and rings shared with the kernel are left alone, and so is what the agent itself shares with us. Files that are
  * only read cannot be protected from anything, but the kernel maps one page of a registered file at a time, not
  * sixteen. */
-static bool wanted(const struct write_protect *protect, const char *prot, const char *path)
+static bool wanted(const struct write_protect *protect, const struct proc_map *map)
 {
-    if (prot[1] != 'w')
-        return protect->readable && path[0] == '/' && strcmp(prot, "r--p") == 0;
+    const char *path = map->path;
+    if (!(map->prot & PROT_WRITE))
+        return protect->readable && path[0] == '/' && map->prot == PROT_READ && map->flags == MAP_PRIVATE;
     if (path[0] == '[')
-        return strcmp(path, "[heap]") == 0 || strncmp(path, "[stack", 6) == 0 || strncmp(path, "[anon", 5) == 0;
+        return strcmp(path, "[heap]") == 0 || strcmp(path, PROC_GO_HEAP) == 0 || strncmp(path, "[stack", 6) == 0 ||
+               strncmp(path, "[anon", 5) == 0;
     if (strncmp(path, "/dev/", 5) == 0)
         return strncmp(path, "/dev/shm/", 9) == 0 || strncmp(path, "/dev/zero", 9) == 0;
     return strncmp(path, "anon_inode:", 11) != 0 && strncmp(path, "/memfd:numalens", 15) != 0;
@@ -163,26 +165,14 @@ void write_protect_fresh(struct armer *armer, uint32_t pid, uint64_t addr, uint6
 /* Mappings come and go: those that are new are registered. The program's own userfaultfd keeps what is its own. */
 static void register_memory(const struct write_protect *protect, struct guarded *guarded)
 {
-    FILE *maps = procfs_open(guarded->pid, "maps");
-    char *line = NULL;
-    size_t room = 0;
+    struct proc_maps maps = proc_maps_of(guarded->pid);
     struct guarded fresh = {0};
-    while (maps && getline(&line, &room, maps) > 0) {
-        uint64_t start, end;
-        char prot[5] = "";
-        int path = 0;
-        if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %*x %*s %*u %n", &start, &end, prot, &path) < 3 || !path)
-            continue;
-        line[strcspn(line, "\n")] = 0;
-        if (!wanted(protect, prot, line + path))
-            continue;
-        struct uffdio_register request = {.range = {start, end - start}, .mode = UFFDIO_REGISTER_MODE_WP};
-        if (registered(guarded, start, end) || ioctl(guarded->uffd, UFFDIO_REGISTER, &request) == 0)
-            array_push(&fresh.spans, (struct span){start, end, false});
+    for (struct proc_map map; proc_maps_next(&maps, &map);) {
+        struct uffdio_register request = {.range = {map.start, map.end - map.start}, .mode = UFFDIO_REGISTER_MODE_WP};
+        if (wanted(protect, &map) &&
+            (registered(guarded, map.start, map.end) || ioctl(guarded->uffd, UFFDIO_REGISTER, &request) == 0))
+            array_push(&fresh.spans, (struct span){map.start, map.end, false});
     }
-    if (maps)
-        fclose(maps);
-    free(line);
     array_free(&guarded->spans);
     memcpy(&guarded->spans, &fresh.spans, sizeof fresh.spans);
 }

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -263,36 +264,21 @@ int pmu_choose(struct pmu_choice *choice, const char *sysfs, const char *cpuid, 
                      "it); --source soft needs none");
 }
 
-static bool cpuinfo_value(const char *line, const char *field, char *value, size_t size)
-{
-    const char *colon = strchr(line, ':');
-    if (!colon || strncmp(line, field, strlen(field)) != 0 ||
-        (line[strlen(field)] != '\t' && line[strlen(field)] != ' '))
-        return false;
-    snprintf(value, size, "%s", colon + 2);
-    value[strcspn(value, "\n")] = 0;
-    return true;
-}
-
 void pmu_cpuid(char *text, size_t size)
 {
-    char line[1024], vendor[32] = "", family[16] = "", model[16] = "", stepping[16] = "";
-    FILE *file = fopen("/proc/cpuinfo", "re");
-    while (file && !*stepping && fgets(line, sizeof line, file)) {
-        if (!cpuinfo_value(line, "vendor_id", vendor, sizeof vendor) &&
-            !cpuinfo_value(line, "cpu family", family, sizeof family) && strncmp(line, "model name", 10) != 0 &&
-            !cpuinfo_value(line, "model", model, sizeof model))
-            cpuinfo_value(line, "stepping", stepping, sizeof stepping);
-    }
-    if (file)
-        fclose(file);
-    uint64_t midr = *vendor ? 0 : pmu_midr("/sys", 0);
-    if (*vendor)
-        snprintf(text, size, "%s-%s-%s-%s", vendor, family, model, stepping);
+    static const char path[] = "/proc/cpuinfo";
+    char *vendor = small_file_field(path, "vendor_id"), *family = small_file_field(path, "cpu family");
+    char *model = small_file_field(path, "model\t"), *stepping = small_file_field(path, "stepping");
+    uint64_t midr = vendor ? 0 : pmu_midr("/sys", 0);
+    *text = '\0';
+    if (vendor)
+        snprintf(text, size, "%s-%s-%s-%s", vendor, family ? family : "", model ? model : "", stepping ? stepping : "");
     else if (midr)
         snprintf(text, size, "0x%016llx", (unsigned long long)midr);
-    else
-        snprintf(text, size, "%s", "");
+    free(vendor);
+    free(family);
+    free(model);
+    free(stepping);
 }
 
 uint64_t pmu_midr(const char *sysfs, unsigned cpu)

@@ -1,5 +1,7 @@
 #include "capture/hardware/sysfs.h"
 
+#include "base/small_file.h"
+
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,32 +9,19 @@
 
 #define DEVICES "bus/event_source/devices"
 
-static bool read_line(const char *path, char *text, size_t size)
-{
-    FILE *file = fopen(path, "re");
-    if (!file)
-        return false;
-    bool good = fgets(text, (int)size, file) != NULL;
-    fclose(file);
-    if (good)
-        text[strcspn(text, "\n")] = 0;
-    return good;
-}
-
 bool pmu_device_text(const struct pmu_device *device, const char *file, char *text, size_t size)
 {
-    char path[512];
-    snprintf(path, sizeof path, "%.200s/" DEVICES "/%.63s/%.100s", device->sysfs, device->name, file);
-    return read_line(path, text, size);
+    char *line = small_file_line("%.200s/" DEVICES "/%.63s/%.100s", device->sysfs, device->name, file);
+    bool found = line;
+    snprintf(text, size, "%s", found ? line : "");
+    free(line);
+    return found;
 }
 
 uint64_t pmu_device_number(const struct pmu_device *device, const char *file, uint64_t otherwise)
 {
-    char text[64], *end;
-    if (!pmu_device_text(device, file, text, sizeof text))
-        return otherwise;
-    uint64_t value = strtoull(text, &end, 0);
-    return end == text ? otherwise : value;
+    return (uint64_t)small_file_number((int64_t)otherwise, "%.200s/" DEVICES "/%.63s/%.100s", device->sysfs,
+                                       device->name, file);
 }
 
 bool pmu_device_open(struct pmu_device *device, const char *sysfs, const char *name)

@@ -60,31 +60,38 @@ uint32_t procfs_parent(uint32_t pid)
     return parent;
 }
 
+uint64_t procfs_start(uint32_t pid)
+{
+    char line[1024];
+    unsigned long long start;
+    bool known =
+        sscanf(read_stat(pid, line, sizeof line),
+               "%*c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %llu", &start) == 1;
+    return known ? start : 0;
+}
+
 /* The last number of a thread's "NSpid:" line: that in its own namespace; 0 when there is none. */
 static uint32_t innermost(uint32_t pid, const char *task)
 {
-    static const char label[] = "NSpid:";
-    char path[320], line[512];
-    uint32_t last = 0;
-    snprintf(path, sizeof path, "task/%.255s/status", task);
-    FILE *file = procfs_open(pid, path);
-    while (file && fgets(line, sizeof line, file)) {
-        if (strncmp(line, label, sizeof label - 1) != 0)
-            continue;
-        const char *at = strrchr(line, '\t');
-        last = at ? (uint32_t)strtoul(at, NULL, 10) : 0;
-        break;
-    }
-    if (file)
-        fclose(file);
-    return last;
+    char path[320];
+    snprintf(path, sizeof path, "/proc/%u/task/%.255s/status", pid, task);
+    char *text = small_file_field(path, "NSpid:");
+    const char *last = text ? strrchr(text, '\t') : NULL;
+    uint32_t number = text ? (uint32_t)strtoul(last ? last : text, NULL, 10) : 0;
+    free(text);
+    return number;
+}
+
+uint32_t procfs_local_thread(uint32_t pid, uint32_t tid)
+{
+    char text[16];
+    snprintf(text, sizeof text, "%u", tid);
+    return innermost(pid, text);
 }
 
 uint32_t procfs_local(uint32_t pid)
 {
-    char text[16];
-    snprintf(text, sizeof text, "%u", pid);
-    return innermost(pid, text);
+    return procfs_local_thread(pid, pid);
 }
 
 int64_t procfs_thread(uint32_t pid, uint32_t local)
@@ -157,18 +164,13 @@ static void parse_list(const char *text, const struct topology *topology, bool *
 
 void procfs_open_nodes(uint32_t pid, const struct topology *topology, bool *open)
 {
-    static const char label[] = "Mems_allowed_list:";
-    char line[4096];
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%u/status", pid);
+    char *list = small_file_field(path, "Mems_allowed_list:");
     memset(open, true, topology->node_count * sizeof *open);
-    FILE *file = procfs_open(pid, "status");
-    while (file && fgets(line, sizeof line, file)) {
-        if (strncmp(line, label, sizeof label - 1) == 0) {
-            parse_list(line + sizeof label - 1 + strspn(line + sizeof label - 1, " \t"), topology, open);
-            break;
-        }
-    }
-    if (file)
-        fclose(file);
+    if (list)
+        parse_list(list, topology, open);
+    free(list);
     for (uint32_t i = 0; i < topology->node_count; i++)
         open[i] &= topology->nodes[i].memory > 0;
 }
@@ -176,13 +178,11 @@ void procfs_open_nodes(uint32_t pid, const struct topology *topology, bool *open
 int64_t procfs_clock_ahead(void)
 {
     long long seconds = 0, rest = 0;
-    FILE *file = fopen("/proc/self/timens_offsets", "re");
-    if (!file)
-        return 0; /* before Linux 5.6 */
+    char *line = small_file_line("/proc/self/timens_offsets"); /* since Linux 5.6 */
     /* The file is about the namespace of children, which is this process's own too unless it has just asked for another. */
-    bool known = fscanf(file, "monotonic %lld %lld", &seconds, &rest) == 2 &&
+    bool known = line && sscanf(line, "monotonic %lld %lld", &seconds, &rest) == 2 &&
                  namespace_of("self", "time") == namespace_of("self", "time_for_children");
-    fclose(file);
+    free(line);
     return known ? seconds * 1000000000 + rest : 0;
 }
 

@@ -18,6 +18,9 @@ uint64_t procfs_cpu_and_parent(uint32_t pid, uint32_t *parent);
 
 uint32_t procfs_parent(uint32_t pid); /* 0 when it has ended */
 
+/* When it began, in the kernel's ticks since boot: with its number that names one process for good. 0: ended. */
+uint64_t procfs_start(uint32_t pid);
+
 /* Which nodes its cpuset allows, by index of the topology. All when that cannot be read. */
 void procfs_open_nodes(uint32_t pid, const struct topology *topology, bool *open);
 
@@ -25,7 +28,8 @@ void procfs_open_nodes(uint32_t pid, const struct topology *topology, bool *open
  * cannot be looked at. */
 int64_t procfs_thread(uint32_t pid, uint32_t local);
 
-/* The number of a process in its own PID namespace; 0 when that cannot be known. */
+/* The number of a thread, or of a process, in its own PID namespace; 0 when that cannot be known. */
+uint32_t procfs_local_thread(uint32_t pid, uint32_t tid);
 uint32_t procfs_local(uint32_t pid);
 
 /* Whether the process is in another namespace ("net", "pid") than this one; false when that cannot be known. */
