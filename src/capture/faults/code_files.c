@@ -8,7 +8,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { FILES_MOST = 256, RANGES_MOST = 1024, UNOPENED = -2 };
+#define SHARED_ANONYMOUS "/dev/zero (deleted)" /* as the kernel names it */
+
+enum { FILES_MOST = 256, NO_FILE = FILES_MOST, CHANGES, RANGES_MOST = 1024, UNOPENED = -2 };
 
 static struct code_process *find(const struct code_files *code, uint32_t pid)
 {
@@ -26,14 +28,15 @@ static struct code_process *add(struct code_files *code, uint32_t pid)
     return process;
 }
 
-/* FILES_MOST when there is no room. */
 static uint32_t file_of(struct code_files *code, const struct code_map *map)
 {
+    if (strcmp(map->path, SHARED_ANONYMOUS) == 0)
+        return CHANGES;
     for (uint32_t i = 0; i < code->files.count; i++)
         if (code->files.items[i].inode == map->inode && strcmp(code->files.items[i].path, map->path) == 0)
             return i;
     if (code->files.count == FILES_MOST)
-        return FILES_MOST;
+        return NO_FILE;
     array_push(&code->files, (struct code_file){mem_strdup(map->path), map->inode, UNOPENED});
     return (uint32_t)code->files.count - 1;
 }
@@ -62,8 +65,8 @@ void code_files_map(struct code_files *code, uint32_t pid, const struct code_map
     bool usable = map->executable && map->path[0] == '/' && map->inode && map->addr + map->size > map->addr;
     if (process)
         cut(process, map->addr, map->addr + map->size);
-    uint32_t file = usable ? file_of(code, map) : FILES_MOST;
-    if (file == FILES_MOST)
+    uint32_t file = usable ? file_of(code, map) : NO_FILE;
+    if (file == NO_FILE)
         return;
     process = process ? process : add(code, pid);
     if (process->ranges.count < RANGES_MOST)
@@ -121,19 +124,31 @@ static int open_mapped(const struct code_file *file)
     return fd;
 }
 
-size_t code_files_read(struct code_files *code, uint32_t pid, uint64_t addr, uint8_t *bytes, size_t most)
+static const struct code_range *range_at(const struct code_files *code, uint32_t pid, uint64_t addr)
 {
     const struct code_process *process = find(code, pid);
-    for (size_t i = 0; process && i < process->ranges.count; i++) {
-        struct code_range range = process->ranges.items[i];
-        if (addr - range.start >= range.end - range.start)
-            continue;
-        struct code_file *file = &code->files.items[range.file];
-        if (file->fd == UNOPENED)
-            file->fd = open_mapped(file);
-        size_t length = range.end - addr < most ? range.end - addr : most;
-        ssize_t got = file->fd < 0 ? 0 : pread(file->fd, bytes, length, (off_t)(range.offset + (addr - range.start)));
-        return got > 0 ? (size_t)got : 0;
-    }
-    return 0;
+    if (process)
+        array_each (&process->ranges, const struct code_range, range)
+            if (addr - range->start < range->end - range->start)
+                return range;
+    return NULL;
+}
+
+bool code_files_changes(const struct code_files *code, uint32_t pid, uint64_t addr)
+{
+    const struct code_range *range = range_at(code, pid, addr);
+    return range && range->file == CHANGES;
+}
+
+size_t code_files_read(struct code_files *code, uint32_t pid, uint64_t addr, uint8_t *bytes, size_t most)
+{
+    const struct code_range *range = range_at(code, pid, addr);
+    if (!range || range->file == CHANGES)
+        return 0;
+    struct code_file *file = &code->files.items[range->file];
+    if (file->fd == UNOPENED)
+        file->fd = open_mapped(file);
+    size_t length = range->end - addr < most ? range->end - addr : most;
+    ssize_t got = file->fd < 0 ? 0 : pread(file->fd, bytes, length, (off_t)(range->offset + (addr - range->start)));
+    return got > 0 ? (size_t)got : 0;
 }

@@ -40,5 +40,9 @@ void code_files_fork(struct code_files *code, uint32_t pid, uint32_t parent);
 void code_files_forget(struct code_files *code, uint32_t pid);
 void code_files_free(struct code_files *code);
 
+/* Whether the code at `addr` is shared memory of no file: written through another mapping, as the sampler writes its copies of the
+ * program's instructions. What is there by the time of a look is not what ran. */
+bool code_files_changes(const struct code_files *code, uint32_t pid, uint64_t addr);
+
 /* What was mapped at `addr`; returns how many bytes, 0 when that is not known. */
 size_t code_files_read(struct code_files *code, uint32_t pid, uint64_t addr, uint8_t *bytes, size_t most);

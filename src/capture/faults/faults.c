@@ -292,6 +292,14 @@ static bool is_own(struct faults *faults, const struct faults_fault *fault)
     return fault->addr - low >= 2 * NEAR;
 }
 
+/* Beside samples, the agent's own load may be the timed one before an access of the program's, which may be a write. */
+static enum direction direction_of(struct faults *faults, const struct faults_fault *fault)
+{
+    if (faults->options->samples != SAMPLES_FAULTS && own_memory_has(&faults->own, fault->pid, fault->ip))
+        return DIRECTION_UNKNOWN;
+    return instructions_direction(&faults->instructions, fault->pid, fault->ip, fault->registers, fault->addr);
+}
+
 void faults_fault(struct faults *faults, const struct faults_fault *fault)
 {
     struct page_access access = {.time = fault->time,
@@ -311,8 +319,7 @@ void faults_fault(struct faults *faults, const struct faults_fault *fault)
         faults->totals.cost_ns += (uint64_t)(COLD * (double)faults->totals.fault_ns);
     if (access.mechanism == PAGE_NUMA_HINT)
         faults->credit_ns -= faults->cost_ns;
-    access.direction =
-        instructions_direction(&faults->instructions, fault->pid, fault->ip, fault->registers, fault->addr);
+    access.direction = direction_of(faults, fault);
     /* A page that was protected is not any more: nothing to report at the next look unless it is written again. */
     if (access.direction == DIRECTION_WRITE && faults->armer_count)
         touched_forget(&faults->armed, fault->pid, fault->addr & ~(pagemap_page() - 1), pagemap_page());

@@ -31,6 +31,8 @@ enum direction instructions_direction(struct instructions *instructions, uint32_
         return DIRECTION_UNKNOWN;
     if (addr - ip < DIRECTION_BYTES)
         return DIRECTION_READ; /* the instruction itself was fetched */
+    if (code_files_changes(&instructions->files, pid, ip))
+        return DIRECTION_UNKNOWN;
     uint64_t *kept = map64_find(&instructions->known, key_of(pid, ip));
     if (kept && *kept != DIRECTION_EITHER)
         return (enum direction) * kept;

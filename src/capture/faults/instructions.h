@@ -13,7 +13,7 @@ struct instructions {   /* zeroed = ready */
     struct code_files files;
 };
 
-/* DIRECTION_UNKNOWN for the kernel's own instructions, and for generated ones when the process ends before the first
+/* DIRECTION_UNKNOWN for the kernel's own instructions, for code that changes (code_files.h), and for generated ones when the process ends before the first
  * look. `registers` may be NULL. */
 enum direction instructions_direction(struct instructions *instructions, uint32_t pid, uint64_t ip,
                                       const struct direction_registers *registers, uint64_t addr);
