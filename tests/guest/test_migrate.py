@@ -21,7 +21,6 @@ RUNS = [
     ("far", "far", FAR, ["-o", "far.data"], WAIT),
     ("follow", "follow", ["4000"], ["--policy=neighbours:16"], WAIT),
     ("fight", "fight", ["200000"], [], 0),
-    ("shared", "shared", ["2500", "32"], ["--policy=interleave-shared"], WAIT),
     ("neighbours", "far", ["300", "1024"], ["--policy=neighbours:64"], WAIT),
     ("regions", "far", ["10", "16384"], ["--policy=regions"], WAIT),
     ("scattered", "scattered", ["4", "16384"], ["--policy=regions"], WAIT),
@@ -179,9 +178,6 @@ def judge_sharing(tap, results):
     turns = 80
     fight.check("a page that two nodes fight over does not bounce", fight.reported["total"]["moved"] < turns / 2,
                 fight.reported["total"])
-    shared = Judge(tap, results, "shared")
-    pages = results.pages("shared.out")
-    shared.check("a read-shared array is spread over all nodes", all(2 <= n <= 16 for n in pages), f"pages {pages}")
 
 
 def judge_staying(tap, results):

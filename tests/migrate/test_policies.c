@@ -144,75 +144,6 @@ static void test_neighbours_go_along(void **state)
     bench_end(&bench);
 }
 
-static void test_interleave_shared(void **state)
-{
-    (void)state;
-    enum { SHARED = 400 };
-    struct bench bench;
-    struct policy policy;
-    bench_start(&bench, machine_of("numa:4 core:1"));
-    assert_int_equal(policy_open(&policy, "interleave-shared", bench.machine, NULL), 0);
-    for (uint64_t page = 1; page <= SHARED; page++) {
-        lies(&bench.toy, page, 0);
-        for (uint32_t node = 0; node < 4; node++)
-            touch(bench.map, page, node, node, 2);
-    }
-    touch(bench.map, 1000, 2, 2, 8); /* one node's own */
-    lies(&bench.toy, 1000, 0);
-    bench_plan(&bench, policy.type, policy.self, 1);
-    unsigned counts[4] = {SHARED};
-    for (uint64_t page = 1; page <= SHARED; page++) {
-        int to = goes_to(&bench.plan, page);
-        if (to >= 0) {
-            counts[0]--;
-            counts[to]++;
-        }
-    }
-    for (unsigned node = 0; node < 4; node++)
-        assert_in_range(counts[node], SHARED / 4 - 8, SHARED / 4 + 8);
-    assert_int_equal(goes_to(&bench.plan, 1000), 2);
-    assert_int_equal(bench.plan.word_count, 1); /* a copy per node would serve them */
-    assert_int_equal(bench.plan.words[0].count, SHARED);
-    /* Once spread, they stay. */
-    for (size_t i = 0; i < bench.plan.count; i++)
-        lies(&bench.toy, bench.plan.items[i].page >> page_shift(), bench.plan.items[i].to);
-    bench_plan(&bench, policy.type, policy.self, 50);
-    assert_in_range(bench.plan.count, 0, 8);
-    policy_close(&policy);
-    bench_end(&bench);
-}
-
-/* Seen from one node at a time, but from two in the course of a few intervals: not moved to and fro. */
-static void test_interleave_remembers(void **state)
-{
-    (void)state;
-    struct bench bench;
-    struct policy policy;
-    bench_start(&bench, machine_of("numa:2 core:1"));
-    assert_int_equal(policy_open(&policy, "interleave-shared", bench.machine, NULL), 0);
-    lies(&bench.toy, 1, 0);
-    unsigned moves = 0;
-    for (uint64_t interval = 1; interval <= 40; interval++) {
-        page_map_clear(bench.map);
-        touch(bench.map, 1, 1, interval % 2, 2);
-        bench_plan(&bench, policy.type, policy.self, interval);
-        if (bench.plan.count)
-            lies(&bench.toy, 1, bench.plan.items[0].to);
-        moves += bench.plan.count > 0;
-    }
-    assert_in_range(moves, 0, 2);
-    for (uint64_t interval = 41; interval <= 80; interval++) { /* one node only, for long: its own */
-        page_map_clear(bench.map);
-        touch(bench.map, 1, 1, 1, 2);
-        bench_plan(&bench, policy.type, policy.self, interval);
-        if (bench.plan.count)
-            lies(&bench.toy, 1, bench.plan.items[0].to);
-    }
-    assert_int_equal(*map64_find(&bench.toy.homes, 1), 1);
-    policy_close(&policy);
-    bench_end(&bench);
-}
-
 static void test_none(void **state)
 {
     (void)state;
@@ -242,7 +173,7 @@ static void refuses(const char *spec, const char *words)
 static void test_what_cannot_be_had(void **state)
 {
     (void)state;
-    refuses("nearest", "there are regions, access, latency, neighbours, interleave-shared, none");
+    refuses("nearest", "there are regions, access, latency, neighbours, none");
     refuses("acc", "there is no policy 'acc'");
     refuses("neighbours:many", "'many'");
     refuses("./no-such-policy.so", "cannot be loaded");
@@ -277,8 +208,6 @@ int main(void)
         cmocka_unit_test(test_latency_weighs),
         cmocka_unit_test(test_latency_without_times),
         cmocka_unit_test(test_neighbours_go_along),
-        cmocka_unit_test(test_interleave_shared),
-        cmocka_unit_test(test_interleave_remembers),
         cmocka_unit_test(test_none),
         cmocka_unit_test(test_what_cannot_be_had),
         cmocka_unit_test(test_plugin),

@@ -34,7 +34,7 @@ enum {
 
 static const struct argp_option option_table[] = {
     {"policy", KEY_POLICY, "NAME", 0,
-     "decision rule: regions, access, latency, neighbours:K, interleave-shared, none, or ./mine.so (regions)", 1},
+     "decision rule: regions, access, latency, neighbours:K, none, or ./mine.so (regions)", 1},
     {"interval", KEY_INTERVAL, "TIME", 0, "between two decisions (500ms)", 1},
     {"pid", 'p', "PID", 0, "migrate the pages of a running process", 1},
     {"dry-run", KEY_DRY_RUN, 0, 0, "print what would be moved, and move nothing", 1},
@@ -127,7 +127,7 @@ static const struct argp parser = {
     "[--] PROGRAM [ARGUMENT...]\n-p PID",
     "Runs PROGRAM, samples its memory accesses, and moves pages to the nodes that use them.\vExamples:\n"
     "  numalens migrate -v -- ./app args\n"
-    "  numalens migrate --policy interleave-shared --interval 500ms -- ./app\n"
+    "  numalens migrate --policy access --interval 500ms -- ./app\n"
     "  numalens migrate --dry-run -p 4711\n"
     "  numalens migrate --policy neighbours:64 -- ./app          large arrays: samples are few\n"
     "  numalens migrate --topology \"numa:4 core:2\" -- ./app     try it on a simulated topology\n\n"

@@ -28,8 +28,7 @@ uint64_t policy_count_nodes(const struct nlens_policy_page *page, const struct n
 uint32_t policy_descend(const struct nlens_machine *machine, const uint64_t *counts, int32_t home);
 
 /* policy_NAME of policy_NAME.c, in the order in which they are listed. */
-#define POLICY_LIST(POLICY)                                                                                            \
-    POLICY(regions) POLICY(access) POLICY(latency) POLICY(neighbours) POLICY(interleave) POLICY(none)
+#define POLICY_LIST(POLICY) POLICY(regions) POLICY(access) POLICY(latency) POLICY(neighbours) POLICY(none)
 
 #define POLICY(name) extern const struct nlens_policy policy_##name;
 POLICY_LIST(POLICY)

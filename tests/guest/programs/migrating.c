@@ -2,7 +2,6 @@
  *     far          made on node 0, used from node 3
  *     follow       likewise, and half-way the thread moves on to node 1
  *     fight        one page, used by threads on nodes 1 and 2 that take turns
- *     shared       made on node 0, read by a thread on each node
  *     bound        made on node 0 and bound there, used from node 3
  *     twins        shared memory that a child process has too, made on node 0, used from node 3
  *     huge         as far, in one huge page
@@ -150,43 +149,25 @@ static double seconds(void)
     return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-enum { SPREAD = -1, STAY = -2 };
-
-/* All pages on that node; SPREAD: at least two on every node, and on none more than half of them. */
-static bool is_there(int node, const unsigned *count)
-{
-    if (node >= 0)
-        return count[node] == pages;
-    for (int i = 0; i < NODES; i++)
-        if (count[i] < 2 || count[i] > pages / 2)
-            return false;
-    return true;
-}
-
-/* Threads that read the same pages stop together, as soon as one of them has seen enough; what it saw last is what is
- * reported. Pages that only the last of them still reads would go to its node, and rightly so. */
-static atomic_bool seen;
-static unsigned last_seen[NODES + 1];
+enum { STAY = -1 };
 
 /* Reads on until all pages have been there for a second: five intervals. */
 static void linger(int node)
 {
     double start = seconds(), since = 0, most = getenv("LINGER") ? atof(getenv("LINGER")) : 0;
-    while (seconds() - start < most && !atomic_load(&seen)) {
+    while (seconds() - start < most) {
         unsigned count[NODES + 1] = {0};
         volatile long sum = read_only(0, 1 + 16000 / (long)pages);
         (void)sum;
         if (node == STAY)
             continue;
         count_pages(count);
-        if (!is_there(node, count))
+        if (count[node] != pages)
             since = 0;
         else if (since == 0)
             since = seconds();
-        else if (seconds() - since >= 1 && node >= 0)
+        else if (seconds() - since >= 1)
             return;
-        else if (seconds() - since >= 1 && !atomic_exchange(&seen, true))
-            memcpy(last_seen, count, sizeof count);
     }
 }
 
@@ -208,10 +189,7 @@ static void linger_scattered(int node, size_t from, size_t end)
 static void report(void)
 {
     unsigned count[NODES + 1] = {0};
-    if (!atomic_load(&seen))
-        count_pages(count);
-    else
-        memcpy(count, last_seen, sizeof count);
+    count_pages(count);
     printf("pages %u %u %u %u\n", count[0], count[1], count[2], count[3]);
 }
 
@@ -235,15 +213,6 @@ static void *fight(void *argument)
         worker->total += use(rounds / TURNS * i, rounds / TURNS * (i + 1));
         atomic_fetch_add(&turn, 1);
     }
-    return NULL;
-}
-
-static void *look(void *argument)
-{
-    struct worker *worker = argument;
-    go_to(worker->node);
-    worker->total = read_only(0, rounds);
-    linger(SPREAD);
     return NULL;
 }
 
@@ -381,8 +350,6 @@ int main(int argc, char **argv)
     setvbuf(stdout, NULL, _IOLBF, 0);
     if (strcmp(how, "fight") == 0) {
         total = run_threads(fight, 1, 2);
-    } else if (strcmp(how, "shared") == 0) {
-        total = run_threads(look, 0, 3);
     } else if (scattered) {
         go_to(3);
         total = use_scattered(0, pages);
