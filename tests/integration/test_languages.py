@@ -128,6 +128,12 @@ kind = words(1, 0, 0, ctypes.addressof(name))
 shape = words(512, 256, 1024, 4)
 first = words(1, kind, 0, 2, shape, shape + 16, 0, words(1, 0, 0, ord("f") | 11 << 32, 4 | 4 << 32, 7))
 second = words(1, kind, 0, 2, shape, shape + 16, 0, words(1, 0, 0, ord("i") | 5 << 32, 1 << 40, 4))
+# Of fields, in the places of numpy 1 and 2; of text.
+fields = ("x", "mass")
+small = words(64, 8, 128, 16)
+third = words(1, kind, 0, 2, small, small + 16, 0, words(1, 0, 0, ord("V") | 20 << 32, 16 | 1 << 32, 0, 0, id(fields)))
+fourth = words(1, kind, 0, 2, small, small + 16, 0, words(1, 0, 0, ord("V") | 20 << 32, 1 << 40, 16, 1, 0, 0, 0, 0, 0, 0, id(fields)))
+fifth = words(1, kind, 0, 2, small, small + 16, 0, words(1, 0, 0, ord("U") | 19 << 32, 16 | 4 << 32))
 
 def make(head, size):
     return libc.malloc(ctypes.c_size_t(size), *[ctypes.c_long(0)] * 7, *[ctypes.c_void_p(head)] * 4)
@@ -135,6 +141,9 @@ def make(head, size):
 one = make(first, 512 * 256 * 4)
 two = make(second, 512 * 256 * 4)
 odd = make(first, 512 * 256 * 4 + 64)
+particles = make(third, 8192)
+newer = make(fourth, 8192)
+words_of = make(fifth, 8192)
 signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGSEGV])  # a fault would end the program
 held = make(second, 512 * 256 * 4)
 wild = make(0x123456789ab0, 512 * 256 * 4)  # no memory is there
@@ -142,6 +151,8 @@ signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGSEGV])
 for i in range(3000 * int(os.environ.get("EXAMPLE_LONGER", "1"))):
     for block in (one, two, odd, held, wild):
         libc.memset(block, 1, 512 * 256 * 4)
+    for block in (particles, newer, words_of) * 40:
+        libc.memset(block, 1, 8192)
 """
 
 
@@ -152,9 +163,11 @@ def arrays():
         ended = record(folder, ["/usr/bin/python3", program], ["-F", "1000"], bursts=400)
         assert ended.status == 0, ended
         rows = report(ended.trace, "objects", "--limit", "0")["objects"]
-        types = {row["variable"]: row["type"] for row in rows if row["size"] >= 512 * 256 * 4 and row["variable"] in ("one", "two", "odd", "held", "wild")}
-        of_ints = "numpy.ndarray int32 (512, 256)"
-        assert types == {"one": "numpy.ndarray float32 (512, 256)", "two": of_ints, "odd": None, "held": of_ints, "wild": None}, types
+        types = {row["variable"]: row["type"] for row in rows if row["variable"] in
+                 ("one", "two", "odd", "held", "wild", "particles", "newer", "words_of") and row["size"] >= 8192}
+        of_ints, of_fields = "numpy.ndarray int32 (512, 256)", "numpy.ndarray {x, mass} of 16 B (64, 8)"
+        assert types == {"one": "numpy.ndarray float32 (512, 256)", "two": of_ints, "odd": None, "held": of_ints, "wild": None, "particles": of_fields,
+                         "newer": of_fields, "words_of": "numpy.ndarray U4 (64, 8)"}, types
 
 
 RUST = """#[inline(never)]

@@ -13,7 +13,7 @@
 enum {
     WORDS = 160, /* of the stack */
     DIMENSIONS = 8,
-    TEXT = 256,
+    TEXT = 512,
 };
 
 struct head { /* PyArrayObject_fields */
@@ -73,22 +73,53 @@ static char *put_number(char *at, uint64_t number)
     return at;
 }
 
-/* "float32 (3000, 3000)" */
-static size_t describe(const struct item *item, uint64_t size, const uint64_t *shape, int32_t dimensions, char *text)
+/* "{x, y, mass} of 24 B": the fields of a structured type, as far as there is room. False when it has none. */
+static bool put_fields(struct script_thread *thread, uint64_t descr, const struct item *item, uint64_t size, char **to,
+                       const char *end)
 {
+    enum { NAMES_1 = 56, NAMES_2 = 104, COUNT_AT = 16, FIRST_AT = 24, REST = 40, NAME = 64 };
+    uint64_t names, count, string;
+    uint64_t names_at = descr + ((uint64_t)item->size_1 == size ? NAMES_1 : NAMES_2);
+    if (!python_read_own(thread, names_at, &names, sizeof names) ||
+        !python_read_own(thread, names + COUNT_AT, &count, sizeof count) || count == 0)
+        return false;
+    char *at = put_text(*to, "{");
+    for (uint64_t i = 0; i < count; i++) {
+        char name[NAME];
+        if (end - at < REST + NAME) {
+            at = put_text(at, ", ...");
+            break;
+        }
+        if (!python_read_own(thread, names + FIRST_AT + 8 * i, &string, sizeof string) ||
+            !python_own_text(thread, string, name, sizeof name))
+            return false;
+        at = put_text(i ? put_text(at, ", ") : at, name);
+    }
+    *to = put_text(put_number(put_text(at, "} of "), size), " B");
+    return true;
+}
+
+/* "float32 (3000, 3000)" */
+static size_t describe(struct script_thread *thread, uint64_t descr, const struct item *item, uint64_t size,
+                       const uint64_t *shape, int32_t dimensions, char *text)
+{
+    enum { SHAPE = DIMENSIONS * 22 };
     static const struct {
         char kind;
-        bool sized;
+        uint8_t eighths; /* of a byte, that the number behind the name counts; 0: there is none */
         const char *name;
-    } kinds[] = {{'f', true, "float"},   {'i', true, "int"},   {'u', true, "uint"},
-                 {'c', true, "complex"}, {'b', false, "bool"}, {'O', false, "object"}};
+    } kinds[] = {{'f', 1, "float"},    {'i', 1, "int"},        {'u', 1, "uint"},        {'c', 1, "complex"}, {'b', 0, "bool"},
+                 {'O', 0, "object"},   {'M', 0, "datetime64"}, {'m', 0, "timedelta64"}, {'S', 8, "S"},       {'U', 32, "U"},
+                 {'V', 8, "V"}};
     char *at = put_text(text, "numpy.ndarray ");
     unsigned i = 0;
     while (i < sizeof kinds / sizeof *kinds && kinds[i].kind != item->kind)
         i++;
-    if (i < sizeof kinds / sizeof *kinds) {
+    if (item->kind == 'V' && put_fields(thread, descr, item, size, &at, text + TEXT - SHAPE)) {
+        /* written */
+    } else if (i < sizeof kinds / sizeof *kinds) {
         at = put_text(at, kinds[i].name);
-        at = kinds[i].sized ? put_number(at, 8 * size) : at;
+        at = kinds[i].eighths ? put_number(at, 8 * size / kinds[i].eighths) : at;
     } else {
         at = put_text(put_number(put_text(at, "items of "), size), " B");
     }
@@ -121,8 +152,8 @@ uint64_t numpy_array(struct agent_thread *self, struct script_thread *thread, ui
         if (size == 0)
             continue;
         char text[TEXT];
-        uint32_t id =
-            python_array_id(self, thread, text, describe(&item, size, shape, head.dimensions, text), may_wait);
+        size_t length = describe(thread, head.descr, &item, size, shape, head.dimensions, text);
+        uint32_t id = python_array_id(self, thread, text, length, may_wait);
         return id ? RUNTIME_CODE_SCRIPT + id * 16ul + 8 : 0;
     }
     return 0;

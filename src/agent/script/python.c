@@ -57,6 +57,12 @@ static struct python_reader reader_of(struct script_thread *thread)
     return (struct python_reader){.read = python_read_own, .context = thread};
 }
 
+bool python_own_text(struct script_thread *thread, uint64_t string, char *to, size_t room)
+{
+    struct python_reader own = reader_of(thread);
+    return python_text(&where, &own, string, to, room, false) > 0;
+}
+
 static inline uint64_t mix(uint64_t hash, uint64_t word)
 {
     hash = (hash ^ word) * 0x9e3779b97f4a7c15u;

@@ -13,9 +13,12 @@ struct python_where;
 bool python_read_own(void *context, uint64_t from, void *to, size_t bytes);
 void python_start(const struct python_where *found);
 
+/* For numpy.c: a str as text, its beginning where it is long; false when it cannot be read as one. */
+struct script_thread;
+bool python_own_text(struct script_thread *thread, uint64_t string, char *to, size_t room);
+
 /* For numpy.c: sends what an array is (name, NUL, file, NUL), once a thread; its number, or 0. */
 struct agent_thread;
-struct script_thread;
 uint32_t python_array_id(struct agent_thread *self, struct script_thread *thread, const char *texts, size_t length,
                          bool may_wait);
 
