@@ -36,7 +36,7 @@ struct symbols_module {
     uint8_t build_id[BUILD_ID_MOST];
     size_t build_id_size;
     uint32_t first_pid, last_pid; /* processes that have it mapped; 0: none is known */
-    bool opened, debug_opened;
+    bool found, opened, debug_opened; /* looked for, read */
     const char *trouble;
     struct binary *binary; /* NULL: no such file, or another build of it */
     struct binary *debug;  /* separate debug file, if any */
@@ -198,10 +198,14 @@ static void open_below_process(struct symbols_module *module, uint32_t pid)
     free(root);
 }
 
-/* The program's own file, unless it is not the one that was recorded. */
+/* The program's own file, unless it is not the one that was recorded. Who records asks for no more of it: tables of symbols, which are long,
+ * are read for names only. */
 static void open_binary(struct symbols_module *module)
 {
     char *why;
+    if (module->found)
+        return;
+    module->found = true;
     bool known = module->build_id_size && *module->path == '/';
     module->binary = binary_find(module->path, module->symbols->root, module->build_id, module->build_id_size, &why);
     if (!module->binary && known && module->first_pid)
@@ -263,7 +267,7 @@ static struct debuginfo *debuginfo_of(struct symbols_module *module)
 
 size_t symbols_build_id(struct symbols_module *module, uint8_t *build_id, size_t most)
 {
-    open_module(module);
+    open_binary(module);
     const struct binary *binary = module->binary; /* NULL, too, for one that is not of the recorded build */
     size_t size = binary ? binary->build_id_size : module->build_id_size;
     if (size > most)
@@ -282,7 +286,7 @@ static const char *trouble_of(const struct symbols_module *module)
 
 const char *symbols_module_trouble(struct symbols_module *module)
 {
-    open_module(module);
+    open_binary(module);
     return trouble_of(module);
 }
 
@@ -499,13 +503,13 @@ bool symbols_section(struct symbols_module *module, uint64_t addr, struct symbol
 
 bool symbols_address_of_offset(struct symbols_module *module, uint64_t offset, uint64_t *addr)
 {
-    open_module(module);
+    open_binary(module);
     return module->binary && binary_address_of_offset(module->binary, offset, addr);
 }
 
 bool symbols_extent(struct symbols_module *module, uint64_t *low, uint64_t *high)
 {
-    open_module(module);
+    open_binary(module);
     return module->binary && binary_extent(module->binary, low, high);
 }
 

@@ -1,6 +1,8 @@
 #include "../skip.h"
 #include "fixture.h"
+#include "symbols/binary.h"
 #include "symbols/symbols.h"
+#include "symbols/symtab.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -184,6 +186,36 @@ static void calls_out_of_a_library_have_names(void **state)
     assert_true(symbols_object(module, fixture_address(LIBRARY, "shared_table", NULL) + 8, &object));
     assert_string_equal(object.name, "shared_table");
     assert_int_equal(object.line, fixture_line(LIBRARY_SOURCE, "shared_table"));
+    symbols_free(symbols);
+}
+
+static unsigned tables_read;
+bool __real_symtab_read(const struct binary *binary, struct symtab *symtab);
+bool __wrap_symtab_read(const struct binary *binary, struct symtab *symtab);
+
+bool __wrap_symtab_read(const struct binary *binary, struct symtab *symtab)
+{
+    tables_read++;
+    return __real_symtab_read(binary, symtab);
+}
+
+/* A recorder asks for no more: the tables of node have 200,000 names. */
+static void tables_are_read_for_names_only(void **state)
+{
+    (void)state;
+    struct symbols *symbols = symbols_new();
+    struct symbols_module *module = symbols_module(symbols, KNOWN_DEBUG, NULL, 0);
+    struct symbol_frame frame;
+    uint8_t build_id[BUILD_ID_MOST];
+    uint64_t low, high;
+    tables_read = 0;
+    assert_int_equal(symbols_build_id(module, build_id, sizeof build_id), 8);
+    assert_true(symbols_extent(module, &low, &high));
+    assert_true(symbols_address_of_offset(module, 0, &low));
+    assert_null(symbols_module_trouble(module));
+    assert_int_equal(tables_read, 0);
+    assert_true(symbols_frames(module, fixture_address(KNOWN_DEBUG, "outer", NULL), &frame, 1) > 0);
+    assert_int_equal(tables_read, 1);
     symbols_free(symbols);
 }
 
@@ -386,6 +418,7 @@ int main(void)
         cmocka_unit_test(other_kinds_of_debug_info),
         cmocka_unit_test(sections_are_known),
         cmocka_unit_test(calls_out_of_a_library_have_names),
+        cmocka_unit_test(tables_are_read_for_names_only),
         cmocka_unit_test(debug_files_are_found_by_link),
         cmocka_unit_test(debug_files_are_found_by_build_id),
         cmocka_unit_test(binaries_are_found_elsewhere),
