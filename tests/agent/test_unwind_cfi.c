@@ -2,7 +2,8 @@
  *
  * A copy of this program's tables is between two pages that cannot be read. All in it is relative, so the copy
  * describes code that would be as far from the program's as the copy does from the original. */
-#include "agent/unwind/unwind_cfi.h"
+#include "agent/unwind/unwind_modules.h"
+#include "isa/unwind/unwind_cfi.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,7 @@
 /* agent/unwind/unwind_modules.c - see agent/unwind/unwind_modules.h. */
 #include "agent/unwind/unwind_modules.h"
 #include "agent/agent.h"
+#include "isa/unwind/unwind_cfi.h"
 #include "base/sys.h"
 #include "base/bisect.h"
 
@@ -115,27 +116,14 @@ static bool segment_of(const struct dl_phdr_info *info, uint64_t address, uint64
     return false;
 }
 
-/* Finds the search table. Every linker in use makes one form of it: a 32-bit pc-relative pointer to .eh_frame, a 32-bit
- * count, then pairs of 32-bit distances from the section's start. */
 static void find_index(const struct dl_phdr_info *info, uint64_t hdr, struct unwind_module *module)
 {
-    struct {
-        uint8_t version, pointer, count, table;
-        int32_t eh_frame;
-        uint32_t rows;
-    } head;
-    uint64_t low, high;
-    if (!hdr || !segment_of(info, hdr, &low, &high) || high - hdr < sizeof head)
-        return;
-    memcpy(&head, (const void *)hdr, sizeof head);
-    if (head.version != 1 || head.pointer != 0x1b || head.count != 0x03 || head.table != 0x3b)
-        return;
-    uint64_t eh_frame = hdr + 4 + (uint64_t)(int64_t)head.eh_frame;
-    if (head.rows > (high - hdr - sizeof head) / 8 || !segment_of(info, eh_frame, &module->low, &module->high))
-        return;
-    module->index = (const uint8_t *)hdr;
-    module->index_rows = (const uint8_t *)hdr + sizeof head;
-    module->index_count = head.rows;
+    uint64_t low, high, eh_frame;
+    struct unwind_module found = *module;
+    if (hdr && segment_of(info, hdr, &low, &high) &&
+        unwind_cfi_index(&found, (const uint8_t *)hdr, high - hdr, &eh_frame) &&
+        segment_of(info, eh_frame, &found.low, &found.high))
+        *module = found;
 }
 
 static int add_module(struct dl_phdr_info *info, size_t size, void *data)

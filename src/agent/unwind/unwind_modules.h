@@ -4,20 +4,10 @@
  * back; a new one replaces it when a library came or went. An old one is unmapped only when nobody looks at any. */
 #pragma once
 
-#include <stdatomic.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "isa/unwind/unwind_module.h"
 
-struct unwind_module { /* one executable segment */
-    uint64_t start, end;
-    const uint8_t *index;      /* .eh_frame_hdr, NULL when there is none that can be searched */
-    const uint8_t *index_rows; /* its sorted table */
-    uint32_t index_count;
-    bool is_vdso, is_readable; /* is_readable: the code may be looked at */
-    const char *name;          /* of its file; the dynamic linker's memory, as long as it is loaded */
-    uint64_t low, high;        /* FDEs are in here: the segment that holds .eh_frame */
-};
+#include <stdatomic.h>
+#include <stddef.h>
 
 struct unwind_modules {
     struct unwind_modules *older; /* retired, waiting to be unmapped; only the builder touches it */

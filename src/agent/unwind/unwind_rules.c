@@ -1,7 +1,7 @@
 /* agent/unwind/unwind_rules.c - see agent/unwind/unwind_rules.h. Runs in handlers. */
 #include "agent/unwind/unwind_rules.h"
 #include "agent/unwind/unwind.h"
-#include "agent/unwind/unwind_cfi.h"
+#include "isa/unwind/unwind_cfi.h"
 #include "agent/unwind/unwind_modules.h"
 
 #include <string.h>

@@ -5,7 +5,7 @@
  * side; when both are taken by others, one of them is replaced and costs another reading of .eh_frame later. */
 #pragma once
 
-#include "agent/unwind/unwind_arch.h"
+#include "isa/unwind/unwind_arch.h"
 
 #include <stdatomic.h>
 

@@ -1,4 +1,4 @@
-/* agent/unwind/aarch64/unwind_arch.h - see agent/unwind/unwind_arch.h.
+/* isa/unwind/aarch64/unwind_arch.h - see isa/unwind/unwind_arch.h.
  *
  * Packed frame rule: bit 2 CFA from the frame pointer instead of the stack pointer, bits 3-15 place of the return
  * address above that register / 8, bit 16 return address signed, bit 17 frame pointer stored right below the return

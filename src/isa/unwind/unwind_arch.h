@@ -1,4 +1,4 @@
-/* agent/unwind/unwind_arch.h - picks the processor's half of the unwinder. Each half defines:
+/* isa/unwind/unwind_arch.h - picks the processor's half of the unwinder. Each half defines:
  *
  *   UNWIND_REG_SP, UNWIND_REG_FP, UNWIND_REG_RA   DWARF register numbers
  *   UNWIND_REG_RA_IS_PC                           an expression that names that register means the code address
@@ -12,7 +12,7 @@
  *   unwind_arch_after_call()                      whether a call instruction stands before an address */
 #pragma once
 
-#include "agent/unwind/unwind_rule.h"
+#include "isa/unwind/unwind_rule.h"
 
 /* Byte offsets from the stack pointer on which the signal trampoline runs. */
 struct unwind_signal_slots {
@@ -20,9 +20,9 @@ struct unwind_signal_slots {
 };
 
 #if defined(__aarch64__)
-#include "agent/unwind/aarch64/unwind_arch.h"
+#include "isa/unwind/aarch64/unwind_arch.h"
 #elif defined(__x86_64__)
-#include "agent/unwind/x86_64/unwind_arch.h"
+#include "isa/unwind/x86_64/unwind_arch.h"
 #else
 #error "unwind: this architecture is not supported"
 #endif

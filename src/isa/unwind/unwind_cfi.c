@@ -1,7 +1,7 @@
-/* agent/unwind/unwind_cfi.c - see agent/unwind/unwind_cfi.h. Runs in handlers. */
-#include "agent/unwind/unwind_cfi.h"
-#include "agent/unwind/unwind_arch.h"
-#include "agent/unwind/unwind_cursor.h"
+/* isa/unwind/unwind_cfi.c - see isa/unwind/unwind_cfi.h. Runs in handlers. */
+#include "isa/unwind/unwind_cfi.h"
+#include "isa/unwind/unwind_arch.h"
+#include "isa/unwind/unwind_cursor.h"
 #include "base/bisect.h"
 
 #include <string.h>
@@ -470,8 +470,29 @@ static bool run_program(struct cursor code, const struct frame_info *info, uint6
     return !run.code.bad;
 }
 
-/* A row of the sorted table of .eh_frame_hdr: signed 32-bit distances from the section's start
- * (unwind_modules_build() has checked that it is of this form). */
+/* Every linker in use makes one form of it: a 32-bit pc-relative pointer to .eh_frame, a 32-bit count, then pairs of 32-bit distances
+ * from the section's start. */
+bool unwind_cfi_index(struct unwind_module *module, const uint8_t *hdr, uint64_t room, uint64_t *eh_frame)
+{
+    struct {
+        uint8_t version, pointer, count, table;
+        int32_t eh_frame;
+        uint32_t rows;
+    } head;
+    if (room < sizeof head)
+        return false;
+    memcpy(&head, hdr, sizeof head);
+    if (head.version != 1 || head.pointer != 0x1b || head.count != 0x03 || head.table != 0x3b ||
+        head.rows > (room - sizeof head) / 8)
+        return false;
+    *eh_frame = (uint64_t)hdr + 4 + (uint64_t)(int64_t)head.eh_frame;
+    module->index = hdr;
+    module->index_rows = hdr + sizeof head;
+    module->index_count = head.rows;
+    return true;
+}
+
+/* A row of the sorted table. */
 struct index_row {
     int32_t code, fde;
 };

@@ -1,4 +1,4 @@
-/* agent/unwind/x86_64/unwind_arch.h - see agent/unwind/unwind_arch.h.
+/* isa/unwind/x86_64/unwind_arch.h - see isa/unwind/unwind_arch.h.
  *
  * Packed frame rule: bit 2 CFA from the frame pointer instead of the stack pointer, bits 3-15 place of the return
  * address above that register / 8 (the CFA is right above it), bit 16 frame pointer stored, bits 19-31 its distance

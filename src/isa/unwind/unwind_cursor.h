@@ -1,4 +1,4 @@
-/* agent/unwind/unwind_cursor.h - reads numbers from .eh_frame, byte by byte, without leaving it. */
+/* isa/unwind/unwind_cursor.h - reads numbers from .eh_frame, byte by byte, without leaving it. */
 #pragma once
 
 #include <stdbool.h>

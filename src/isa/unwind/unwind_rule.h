@@ -1,8 +1,8 @@
-/* agent/unwind/unwind_rule.h - how to get from one frame to its caller: what .eh_frame says about one code address.
+/* isa/unwind/unwind_rule.h - how to get from one frame to its caller: what .eh_frame says about one code address.
  *
  * Only three registers are followed: stack pointer, frame pointer and return address. That is enough for what compilers
  * make; a rule that needs more is UNWIND_CUT. Kept as it is in a side table when rare, and packed into 32 bits (see
- * agent/unwind/CPU/unwind_arch.h) when common. */
+ * isa/unwind/CPU/unwind_arch.h) when common. */
 #pragma once
 
 #include <stdbool.h>
