@@ -103,6 +103,13 @@ bool map64_remove(struct map64 *map, uint64_t key)
     return true;
 }
 
+void map64_clear(struct map64 *map)
+{
+    if (map->count)
+        memset(map->keys, 0xff, map->capacity * sizeof *map->keys);
+    map->count = 0;
+}
+
 void map64_free(struct map64 *map)
 {
     free(map->keys);

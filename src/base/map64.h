@@ -21,6 +21,7 @@ uint64_t *map64_find(const struct map64 *map, uint64_t key);
 uint64_t *map64_insert(struct map64 *map, uint64_t key, bool *is_new);
 
 bool map64_remove(struct map64 *map, uint64_t key);
+void map64_clear(struct map64 *map); /* keeps its memory, for as many entries again */
 void map64_free(struct map64 *map);
 
 static inline uint64_t map64_hash(uint64_t key)

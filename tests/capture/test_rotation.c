@@ -24,6 +24,7 @@ enum {
     ADDRESSES = 256,
     PAGES = 64,
     STACKS = 40,
+    FRAMES = 9,
     PARENT = 100,
     CHILD = 200,
     PAGE = 4096,
@@ -98,15 +99,24 @@ static void start(uint32_t pid, bool forked)
     put(&event);
 }
 
+/* Many have their outermost frames in common. */
+static struct event_stack chain_of(uint32_t pid, uint32_t id, uint64_t frames[FRAMES])
+{
+    uint16_t depth = 1 + id % FRAMES;
+    for (unsigned i = 0; i < depth; i++)
+        frames[depth - 1 - i] = i < 2 ? pid : UINT64_MAX / (id + i);
+    return (struct event_stack){id, depth, id % 5 == 0, frames};
+}
+
 static void define_stack(uint32_t pid, uint32_t id)
 {
     bool *defined = &run.defined[pid == CHILD][id];
-    uint64_t frames[] = {id * 16 + 1, id * 16 + 2, pid};
+    uint64_t frames[FRAMES];
     if (*defined)
         return;
     *defined = true;
     struct event event = {.time = 5, .pid = pid, .tid = pid, .kind = EVENT_STACK};
-    event.stack = (struct event_stack){id, 3, 0, frames};
+    event.stack = chain_of(pid, id, frames);
     put(&event);
 }
 
@@ -177,6 +187,15 @@ static void breathe(void *context)
     do_something();
 }
 
+static void expect_chain(const struct event *event)
+{
+    uint64_t frames[FRAMES];
+    struct event_stack expected = chain_of(event->pid, event->stack.id, frames);
+    assert_int_equal(event->stack.depth, expected.depth);
+    assert_int_equal(event->stack.cut, expected.cut);
+    assert_memory_equal(event->stack.frames, frames, expected.depth * sizeof *frames);
+}
+
 static void see_map(struct world *world, const struct event *event)
 {
     uint64_t first = (event->map.addr - MAPS) / PAGE;
@@ -203,6 +222,7 @@ static void see(struct world worlds[2], const struct event *event)
         world->there = true;
         break;
     case EVENT_STACK:
+        expect_chain(event);
         world->stacks[event->stack.id] = true;
         break;
     case EVENT_ALLOC:

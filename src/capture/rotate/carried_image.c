@@ -291,6 +291,17 @@ static void see_page(struct carried_image *image, const struct event *event)
         carried_items_put(items, &item);
 }
 
+static void see_chain(struct carried_image *image, const struct event *event)
+{
+    struct event *first = &image->first_chain;
+    if (!first->kind)
+        *first = *event;
+    if (first->time == event->time && first->tid == event->tid)
+        carried_chains_put(&image->chains, &event->stack);
+    else
+        array_push(&image->repeated, event_copy(event));
+}
+
 void carried_image_see(struct carried_image *image, const struct event *event)
 {
     switch (event->kind) {
@@ -330,6 +341,9 @@ void carried_image_see(struct carried_image *image, const struct event *event)
     case EVENT_THREAD_EXIT:
         see_thread(image, event);
         break;
+    case EVENT_STACK:
+        see_chain(image, event);
+        break;
     default:
         if (event_rows[event->kind].carry == CARRY_ALL)
             array_push(&image->repeated, event_copy(event));
@@ -356,6 +370,7 @@ void carried_image_free(struct carried_image *image)
                                            &image->touches, &image->homes, &image->frames};
     for (unsigned i = 0; i < sizeof items / sizeof *items; i++)
         carried_items_free(items[i]);
+    carried_chains_free(&image->chains);
     array_each (&image->repeated, struct event, event)
         event_copy_free(event);
     array_each (&image->layout, struct event, event)

@@ -7,6 +7,7 @@
  * waits for its beginning. */
 #pragma once
 
+#include "capture/rotate/carried_chains.h"
 #include "capture/rotate/carried_items.h"
 
 #include <stdbool.h>
@@ -34,7 +35,9 @@ struct carried_image {
     struct map64 freed; /* addresses of blocks that ended and that a child may have still */
     size_t frees_most;  /* when `frees` is looked through next */
     struct carried_items blocks, frees, pooled, touches, homes, frames;
-    array_of(struct event) repeated; /* call chains, and whatever else is CARRY_ALL */
+    struct event first_chain; /* what it has besides its frames, all have; kind 0: there is none */
+    struct carried_chains chains;
+    array_of(struct event) repeated; /* whatever else is CARRY_ALL */
     array_of(struct event) layout;   /* modules and maps, and ends of those that are partly there */
     array_of(struct carried_thread) threads;
     struct map64 thread_of; /* tid, to the index of the latest */

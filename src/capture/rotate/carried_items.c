@@ -25,7 +25,7 @@ uint64_t carried_items_ended(const struct carried_items *items, uint64_t addr)
 static void close_holes(struct carried_items *items)
 {
     size_t kept = 0;
-    map64_free(&items->by_addr);
+    map64_clear(&items->by_addr);
     for (size_t i = 0; i < items->list.count; i++) {
         const struct carried_item item = items->list.items[i];
         if (item.marks & CARRIED_FREED)

@@ -148,6 +148,7 @@ void carried_image_replay(struct carried_image *image, bool all_threads,
 {
     struct replay replay = {.image = image, .put = put_event, .context = context, .last_named = UINT32_MAX};
     put(&replay, &image->start);
+    carried_chains_replay(&image->chains, image->first_chain, put_event, context);
     array_each (&image->repeated, struct event, event)
         put(&replay, event);
     array_each (&image->layout, struct event, event) {
