@@ -23,30 +23,26 @@ static void add(_Atomic uint64_t *counter, uint64_t count)
 }
 
 /* At random distances: a server makes the same calls for each request, of which the first finds cold caches. */
-void record_hook_due(struct agent_thread *self)
+uint64_t record_hook_due(struct agent_thread *self)
 {
     enum { LEAST = 32, SPREAD = 65 };
-    uint64_t now = ring_time();
-    if (self->hook_stride) {
-        add(&self->producer.ring->counters.hook_calls, self->hook_stride);
-        self->hook_began = now;
-    }
-    self->hook_stride = LEAST + (uint32_t)(now * 0x9e3779b97f4a7c15u >> 32) % SPREAD;
-    self->hook_left = self->hook_stride - 1;
+    uint64_t stands_for = self->hook_stride;
+    self->hook_stride = LEAST + (uint32_t)(ring_time() * 0x9e3779b97f4a7c15u >> 32) % SPREAD;
+    self->hook_left = self->hook_stride;
+    if (!stands_for || !self->producer.ring)
+        return 0;
+    add(&self->producer.ring->counters.hook_calls, stands_for);
+    return ring_time();
 }
 
-void record_time_hook(struct agent_thread *self)
+void record_hook_took(struct agent_thread *self, uint64_t began, uint64_t now)
 {
-    uint64_t now = ring_time(), clock = ring_time() - now; /* to look at it takes a third as long as a hook */
-    uint64_t took = now - self->hook_began > clock ? now - self->hook_began - clock : 0;
-    self->hook_began = 0;
-    if (!self->producer.ring)
+    uint64_t clock = ring_time() - now; /* to look at it takes a third as long as a hook */
+    uint64_t took = now - began > clock ? now - began - clock : 0;
+    if (!began || !self->producer.ring || took >= to_time(HOOK_MOST_US))
         return;
-    struct wire_counters *counters = &self->producer.ring->counters;
-    if (took >= to_time(HOOK_MOST_US))
-        return;
-    add(&counters->hook_timed, 1);
-    add(&counters->hook_time, took);
+    add(&self->producer.ring->counters.hook_timed, 1);
+    add(&self->producer.ring->counters.hook_time, took);
 }
 
 void record_rare_work(struct agent_thread *self, uint64_t began)

@@ -9,11 +9,11 @@
 
 #include <errno.h>
 
-/* One call in 64 is timed, not the first ones: those set up the thread. This one is due. */
-void record_hook_due(struct agent_thread *self);
+/* One call in 64 is timed, not the first ones: those set up the thread. This one is due: returns when it begins, or 0. */
+uint64_t record_hook_due(struct agent_thread *self);
 
-/* The call that began at hook_began ends: see hook_record.c. */
-void record_time_hook(struct agent_thread *self);
+/* It ends `now`. `began` may be 0. */
+void record_hook_took(struct agent_thread *self, uint64_t began, uint64_t now);
 
 /* Adds what was done since `began` (ring_time()) to the account, when the thread has one. */
 void record_rare_work(struct agent_thread *self, uint64_t began);
@@ -51,15 +51,18 @@ static inline bool record_begin(struct agent_thread *self, int *saved)
         if (!self->stack_high && !self->stack_asked)
             thread_find_stack(self);
     }
-    if (__builtin_expect(self->hook_left-- == 0, 0))
-        record_hook_due(self);
+    if (__builtin_expect(self->hook_left == 0, 0))
+        self->hook_began = record_hook_due(self);
+    self->hook_left--;
     return true;
 }
 
 static inline void record_end(struct agent_thread *self, int saved)
 {
-    if (__builtin_expect(self->hook_began != 0, 0))
-        record_time_hook(self);
+    if (__builtin_expect(self->hook_began != 0, 0)) {
+        record_hook_took(self, self->hook_began, ring_time());
+        self->hook_began = 0;
+    }
     __asm__ volatile("" ::: "memory");
     self->inside = 0;
     errno = saved;

@@ -79,12 +79,12 @@ static bool runs_there(const struct sigaction *action)
 
 int alternate_sigaction(int signal, const struct sigaction *wanted, struct sigaction *old)
 {
-    if (signal < 1 || signal >= NSIG)
+    if (signal < 1 || signal >= NSIG || !alternate_is_small()) /* servers set handlers for each request */
         return real.sigaction(signal, wanted, old);
     struct sigaction next, before;
     if (wanted)
         next = *wanted; /* before the lock: the pointer may be bad */
-    bool widen = wanted && alternate_is_small() && runs_there(&next);
+    bool widen = wanted && runs_there(&next);
     uint64_t own = widen ? mask_of(&next) & signals_tick_bits() : 0;
     if (widen)
         set_mask(&next, mask_of(&next) | signals_tick_bits());
@@ -96,7 +96,7 @@ int alternate_sigaction(int signal, const struct sigaction *wanted, struct sigac
         own_bits[signal] = own;
     signals_unlock(mask);
     if (result == 0 && old) {
-        if (alternate_is_small() && runs_there(&before))
+        if (runs_there(&before))
             set_mask(&before, mask_of(&before) & (~signals_tick_bits() | own_before));
         *old = before;
     }
