@@ -34,6 +34,7 @@ stack other_worker @ bind 1
 """
 FOUR = list(range(4))
 THREADS = {"together": "thread * @ together", "cluster": "thread * @ cluster", "cpus": "thread show_node @ cpus 2"}
+FULL = {"full-split": "split 2,3", "full-bind": "bind 2"}  # the first one takes what room there is
 # Shares of the pages on nodes 0 to 3.
 EXPECTED = {"bss": (0, 0, 1, 0), "data": (0, .5, 0, .5), "bound": (0, 0, 0, 1), "spread": (.25,) * 4, "split": (.25,) * 4,
             "weighted": (0, .75, .25, 0), "grown": (0, 1, 0, 0), "left": (0, 1, 0, 0), "right": (0, 0, 1, 0), "mapped": (0, 0, 0, 1),
@@ -62,6 +63,14 @@ def script(build):
     # In memory already, on one of the nodes that it is wanted on: a file of the root, which is memory, cannot be dropped.
     lines += ["taskset 1 cp data.bin there.bin", "printf 'numalens plan 1\\nfile */there.bin @ interleave all\\n' >there"]
     run("there", numalens, "apply", "-q", "there", "--", program, "there.bin")
+    # On a node that has room for less than half of it: huge pages have been taken for nobody there.
+    lines += ["echo 1000 >/sys/devices/system/node/node2/hugepages/hugepages-2048kB/nr_hugepages",
+              "free=$(sed -n 's/.*MemFree: *\\([0-9]*\\) kB/\\1/p' /sys/devices/system/node/node2/meminfo)",
+              "dd if=/dev/zero of=full.bin bs=1M count=$((free / 1024 * 2 + 32)) 2>/dev/null"]
+    for name, placement in FULL.items():
+        lines.append(f"printf 'numalens plan 1\\nfile */full.bin @ {placement}\\n' >{name}")
+        run(name, numalens, "apply", "--json", f"/root/out/{name}.json", name, "--", program, "--file", "full.bin")
+    lines += ["rm full.bin", "echo 0 >/sys/devices/system/node/node2/hugepages/hugepages-2048kB/nr_hugepages"]
     for name, entry in THREADS.items():
         lines.append(f"printf 'numalens plan 1\\n{entry}\\n' >{name}.threads")
         run(name, numalens, "apply", "-q", f"{name}.threads", "--", program, "--threads")
@@ -183,6 +192,17 @@ def judge_there(tap, results):
               all(abs(count / PAGES - 0.25) < 0.02 for count in pages[:4]), pages, *results.notes("there"))
 
 
+def judge_full(tap, results):
+    for name, placement in FULL.items():
+        pages = [sum(map(int, re.findall(f" N{node}=([0-9]+)", results.text(f"{name}.out")))) for node in FOUR]
+        entry, = json.loads(results.text(f"{name}.json") or '{"entries": [{}]}')["entries"]
+        right = pages[2] + (min(pages[3], sum(pages) // 2) if name == "full-split" else 0)
+        tap.note(f"{name}: {pages}; {entry}")
+        tap.check(f"a file on a node without room: {placement}: bytes are those that are there, and how many are not is reported",
+                  results.status(name) == 0 and pages[2] < sum(pages) / 2 and entry["bytes"] == right * 4096 and
+                  f"({sum(pages) - right} of {sum(pages)} pages)" in entry["reason"], pages, entry, *results.notes(name))
+
+
 def judge_threads(tap, results):
     """One CPU on each node."""
     def nodes(name):
@@ -207,6 +227,7 @@ def judge(tap, build, folder):
     judge_pages(tap, results, "plan", output="pages")
     judge_others(tap, results)
     judge_there(tap, results)
+    judge_full(tap, results)
     judge_threads(tap, results)
     judge_pages(tap, results, "refused", skipped=("file",))
     refused = {entry["site"]: entry for entry in json.loads(results.text("refused.json") or "{}").get("entries", [])}

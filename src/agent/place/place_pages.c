@@ -375,10 +375,9 @@ enum place_reason place_file(struct place_entry *entry, const struct place_mappi
     if (mapping->size > available_memory())
         return PLACE_NO_MEMORY_REASON;
     mask_of(entry, mask);
-    int mode = entry->policy == PLACE_INTERLEAVE ? MPOL_INTERLEAVE
-               : entry->policy == PLACE_LOCAL    ? MPOL_LOCAL
-               : entry->policy == PLACE_BIND     ? MPOL_BIND
-                                                 : MPOL_PREFERRED;
+    /* Not bound: where these nodes are full the kernel would end the program, for what it needs itself meanwhile. */
+    bool among = entry->policy == PLACE_INTERLEAVE || entry->policy == PLACE_BIND;
+    int mode = among ? MPOL_INTERLEAVE : entry->policy == PLACE_LOCAL ? MPOL_LOCAL : MPOL_PREFERRED;
     *cause = sys_call(SYS_get_mempolicy, &old_mode, old_mask, MASK_BITS, NULL, 0);
     if (*cause >= 0)
         *cause =
@@ -392,7 +391,8 @@ enum place_reason place_file(struct place_entry *entry, const struct place_mappi
     if (mode == MPOL_LOCAL)
         return PLACE_NONE_REASON;
     sys_call(SYS_madvise, mapping->addr, mapping->size, 22 /* MADV_POPULATE_READ, of Linux 5.14 */);
-    *cause = set_policy(entry, mapping->addr, mapping->size, true, -1);
+    *cause = entry->policy == PLACE_BIND ? bind_range(mode, mask, mapping->addr, mapping->size, true)
+                                         : set_policy(entry, mapping->addr, mapping->size, true, -1);
     if (*cause < 0 && *cause != -EIO) /* that: not all were moved */
         return PLACE_FAILED_REASON;
     *cause = 0;

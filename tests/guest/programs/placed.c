@@ -3,6 +3,7 @@
  *
  *     placed FILE [OUTPUT]    FILE is mapped; the lines, and kernel.numa_balancing before them, go to the end of OUTPUT
  *     placed --threads        the nodes that its threads and those of a child run on
+ *     placed --file FILE      all of FILE is mapped and read; the lines of its mappings in /proc/self/numa_maps
  *     placed --refused WORDS  runs a command whose memory policies the kernel refuses, as in a container, and asks in its place */
 #include <fcntl.h>
 #include <linux/audit.h>
@@ -207,6 +208,25 @@ static int show_threads(void)
     return waitpid(child, &status, 0) == child && status == 0 ? 0 : 9;
 }
 
+static int show_file(const char *path)
+{
+    struct stat file;
+    char line[4096];
+    int fd = open(path, O_RDONLY);
+    if (fd < 0 || fstat(fd, &file) < 0)
+        return 10;
+    char *mapped = mmap(NULL, (size_t)file.st_size, PROT_READ, MAP_SHARED, fd, 0);
+    FILE *maps = fopen("/proc/self/numa_maps", "r");
+    if (mapped == MAP_FAILED || !maps)
+        return 11;
+    for (off_t at = 0; at < file.st_size; at += PAGE)
+        (void)((volatile char *)mapped)[at];
+    while (fgets(line, sizeof line, maps))
+        if (strstr(line, path))
+            fputs(line, stdout);
+    return 0;
+}
+
 static void refuse_policies(void)
 {
     struct sock_filter code[] = {
@@ -266,6 +286,8 @@ int main(int count, char **words)
         return observe(words + 2);
     if (count > 1 && strcmp(words[1], "--threads") == 0)
         return show_threads();
+    if (count > 2 && strcmp(words[1], "--file") == 0)
+        return show_file(words[2]);
     if (count > 2) {
         int mode = -1;
         FILE *balancing = fopen("/proc/sys/kernel/numa_balancing", "r");
