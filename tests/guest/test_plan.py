@@ -132,6 +132,11 @@ def costs_script(build):
     lines.extend(guest_case.run_lines("search", numalens, "optimize", "--runs", "4", "--numa-balancing", "-o", "/root/out/kept", "--json=/root/out/search.json", "--", program,
                                       "own", "--rounds=250000"))
     lines.append("cat /proc/sys/kernel/numa_balancing >/root/out/balancing")
+    # Ctrl-C when the plan was faster and something else is tried. A command in the background would ignore it.
+    stopped = guest_case.run_lines("stopped", "sh", "-c", 'echo $$ >pid; exec "$@"', "sh", numalens, "optimize", "--runs", "8", "-o", "/root/out/stopped.kept",
+                                   "--json=/root/out/stopped.json", "--", program, "own", "--rounds=250000")
+    lines.append("(while ! grep -q 'interleave: pair 1 ' /root/out/stopped.err; do sleep 0.1; done; kill -INT $(cat pid)) &")
+    lines.extend(stopped)
     for name, words in (("before", ()), ("advise", ()), ("after", (numalens, "apply", "-q", "/root/out/plan", "--"))):
         record = (*words, numalens, "record", *OFTEN, "-o", f"/root/out/{name}.data", "--", program, "own")
         advise = (numalens, "advise", "-o", "/root/out/plan", "/root/out/before.data")
@@ -157,6 +162,16 @@ def judge_search(tap, results):
     tap.is_equal("optimize: kernel.numa_balancing is as it was", results.text("balancing").strip(), "0")
 
 
+def judge_stopped(tap, results):
+    answer = json.loads(results.text("stopped.json") or "{}")
+    tried = [trial["plan"] for trial in answer.get("tried", [])]
+    tap.note(f"stopped: {answer.get('verdict')}; {tried}")
+    tap.check("optimize: Ctrl-C ends the search, and the plan that was faster until then is kept, whole",
+              results.status("stopped") == 0 and answer.get("kept") == "plan" and answer["verdict"].endswith(", as far as it was tried") and "local" not in tried and
+              results.text("stopped.kept").startswith(f"# {answer['verdict']}\nnumalens plan 1\n") and f"site {SITE} @ split " in results.text("stopped.kept"),
+              answer.get("tried"), results.text("stopped.kept"), *results.notes("stopped"))
+
+
 def judge_costs(tap, results):
     for name, (_, keep) in TRIED.items():
         answer = json.loads(results.text(f"{name}.json") or "{}")
@@ -165,6 +180,7 @@ def judge_costs(tap, results):
                   answer.get("verdict"), answer.get("tried"), *results.notes(name))
         tap.note(f"{name}: {answer.get('verdict')}; {answer.get('tried')}")
     judge_search(tap, results)
+    judge_stopped(tap, results)
     plan = results.text("plan")
     tap.note(plan)
     tap.check("advise: the array is split among the threads that use its parts",
