@@ -86,15 +86,13 @@ def target_of(process):
     return int(children[0])
 
 
-# Grows by so many MiB when a line comes in, and goes on allocating until the next.
-GROW = WORK.replace('line = sys.stdin.readline()', """sys.stdin.readline()
-grown = [b"x" * (1 << 20) for _ in range(MIB)]
-print("grown", flush=True)
-line = sys.stdin.readline()""")
+# More than a group of a limit has room for.
+EATER = 'b"x" * (1 << 30)'
+GROW = WORK.replace("line = sys.stdin.readline()", "sys.stdin.readline(); %s" % EATER)
 
 
 class MemoryLimit:
-    """A control group of so many MiB, of either version; this process's children join it."""
+    """A control group of so many MiB, of either version."""
 
     def __init__(self, mib):
         top = next((folder for folder in ("/sys/fs/cgroup", "/sys/fs/cgroup/memory")
@@ -116,8 +114,11 @@ class MemoryLimit:
         with open(os.path.join(self.folder, name), "w") as stream:
             stream.write(str(value))
 
+    def take(self, pid):
+        self.write("cgroup.procs", pid)
+
     def join(self):
-        self.write("cgroup.procs", os.getpid())
+        self.take(os.getpid())
 
     def close(self):
         """A program whose recorder was killed is nobody's child here: its end is waited for."""
@@ -130,41 +131,46 @@ class MemoryLimit:
                 time.sleep(0.01)
 
 
-def out_of_memory(folder, grow, limit_mib, victim):
-    """Both are in a group that the program outgrows; the kernel kills `victim` of the two."""
-    limit, trace = MemoryLimit(limit_mib), os.path.join(folder, "numalens.data")
-    try:
-        process = subprocess.Popen([nlens.NUMALENS, "record", "-o", trace, "--", python(), "-c", GROW.replace("MIB", str(grow))], cwd=folder,
-                                   env=ENVIRONMENT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                   preexec_fn=limit.join)
-        assert process.stdout.readline() == b"working\n", process.stderr.read()
-        with open("/proc/%d/oom_score_adj" % (target_of(process) if victim == "target" else process.pid), "w") as score:
-            score.write("1000")
-        process.stdin.write(b"\n")
-        process.stdin.flush()
-        if victim == "recorder":
-            process.wait(timeout=PATIENCE)
-        out, err = process.communicate(b"a line\n" if victim == "recorder" else None, timeout=PATIENCE)
-    finally:
-        limit.close()
-    return process.returncode, out, err, trace
+def prefer(pid):
+    """The kernel, when it is out of memory."""
+    with open("/proc/%d/oom_score_adj" % pid, "w") as score:
+        score.write("1000")
 
 
 @check("out of memory: the target is killed, and the file is whole")
 def target_grows():
     with Folder() as folder:
-        status, _, err, trace = out_of_memory(folder, 1000, 80, "target")
-        assert status in (-9, 137), "%s %s" % (status, err)
+        limit, trace = MemoryLimit(80), os.path.join(folder, "numalens.data")
+        try:
+            process = subprocess.Popen([nlens.NUMALENS, "record", "-o", trace, "--", python(), "-c", GROW], cwd=folder, env=ENVIRONMENT,
+                                       stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=limit.join)
+            assert process.stdout.readline() == b"working\n", process.stderr.read()
+            prefer(target_of(process))
+            _, err = process.communicate(b"\n", timeout=PATIENCE)
+        finally:
+            limit.close()
+        assert process.returncode in (-9, 137), "%s %s" % (process.returncode, err)
         keys, counts, damage = dump(trace)
         assert damage is None and keys["ending.exit_status"] == "137" and counts[ALLOC] > 100, (damage, keys, counts)
         opens(trace)
 
 
 @check("out of memory: the recorder is killed, the target goes on to its end, the file opens and says that its end is missing")
-def recorder_grows():  # 84 MiB with the recorder, 78 without it
+def recorder_grows():
+    """Another program eats the recorder's room. The target is in no group: the kernel may kill the next process of it, too, before it has
+    the memory of the first."""
     with Folder() as folder:
-        status, out, err, trace = out_of_memory(folder, 64, 81, "recorder")
-        assert status == -9 and out == b"grown\nended after a line\n" and err == b"", (status, out, err)
+        limit = MemoryLimit(16)
+        try:
+            process, trace = start(folder)
+            limit.take(process.pid)
+            prefer(process.pid)
+            run([python(), "-c", EATER], prepare=limit.join)
+            process.wait(timeout=PATIENCE)
+            out, err = process.communicate(b"a line\n", timeout=PATIENCE)
+        finally:
+            limit.close()
+        assert process.returncode == -9 and out == b"ended after a line\n" and err == b"", (process.returncode, out, err)
         keys, _, damage = dump(trace)
         assert damage and "ending.exit_status" not in keys, damage
         opens(trace)
