@@ -44,7 +44,6 @@ struct sampler_thread {
     uint64_t hidden;   /* mask.c: signals the program believes blocked and the kernel does not; bits as the kernel's */
     uint64_t shown;    /* mask.c: the kernel's mask when they were hidden: they are while it blocks these */
     uint64_t guard_sp; /* sampling/CPU: stack pointer to go back to when guarded work faults; 0: nothing is guarded */
-    uint64_t spare[3]; /* for sampling/CPU */
     uint32_t idle;     /* ticks in a row that came while the recorder rested */
     uint32_t ticks;    /* since the spacing was looked at */
     bool refused;      /* no tick could be had; it is counted */

@@ -167,10 +167,12 @@ static void check_ticks(struct doctor *doctor)
         probe_add(doctor, GROUP, "executable_memory", "executable memory", DOCTOR_WORKS, NULL,
                   "memory can be mapped for running code");
     else
-        probe_add(doctor, GROUP, "executable_memory", "executable memory", DOCTOR_LIMITED,
-                  "allow execmem to the program (SELinux: setsebool -P deny_execmem 0)",
-                  "memory cannot be mapped for running code (%s): on Arm, fewer instructions can be stepped",
-                  probe_error_text(code.error));
+        probe_add(
+            doctor, GROUP, "executable_memory", "executable memory", DOCTOR_LIMITED,
+            "allow execmem to the program (SELinux: setsebool -P deny_execmem 0)",
+            "memory cannot be mapped for running code (%s): on x86-64, threads are sampled by --source outside only; "
+            "on Arm, fewer instructions can be stepped",
+            probe_error_text(code.error));
 }
 
 void doctor_check_sources(struct doctor *doctor)

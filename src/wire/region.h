@@ -39,7 +39,6 @@ enum wire_flag {
     WIRE_COUNTER_IS_CPU = 64,  /* record times are wire_counter(), else CLOCK_MONOTONIC_RAW ns */
     WIRE_JOINED = 128, /* the recorder is in this very process (agent/join.h): threads are sampled when asked to be,
                                   and their ticks end by themselves when it rests for long */
-    WIRE_STEP_BY_TRAP = 512,    /* x86-64: bursts by the trap flag even where executable memory may be had */
     WIRE_LONG_BURSTS = 1024,    /* now and then a long one beside the ordinary ones (agent/sampling/long_burst.h) */
     WIRE_SHARE_USERFAULT = 256, /* agents make a userfaultfd and pass it to the recorder (agent/process/userfault.h) */
 };

@@ -106,7 +106,7 @@ static void begin(struct agent_thread *self, ucontext_t *context)
 {
     self->sampler.steps = 0;
     self->sampler.remaining = MAX_SEEN;
-    step_begin(self, context);
+    step_burst(self, context);
     bursts++;
 }
 #endif
@@ -134,7 +134,7 @@ static void prepare(void)
     static const int signals[] = {SIGILL, SIGSEGV, SIGBUS, SIGFPE};
     for (unsigned i = 0; i < sizeof signals / sizeof *signals; i++)
         sigaction(signals[i], &action, NULL);
-    assert_true(step_start(false));
+    step_start();
     assert_true(step_thread_start(&agent_self));
     assert_non_null(agent_self.sampler.step_stack);
 #ifdef LONG_BURSTS

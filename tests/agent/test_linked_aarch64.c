@@ -80,7 +80,8 @@ static bool may_run(uint64_t pc)
 static int set_up(void **unused)
 {
     (void)unused;
-    if (!arena_start() || !step_start(false) || !(linked = native_linked()))
+    step_start();
+    if (!arena_start() || !(linked = native_linked()))
         return -1;
     linked->consume = consume;
     linked->may_run = may_run;

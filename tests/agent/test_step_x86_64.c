@@ -1,6 +1,5 @@
-/* Stepping, on the processor itself and in both ways: short stretches of assembler with known accesses. A stretch begins
- * with ud2, whose handler starts the burst behind it, and ends with pushf, which no burst may touch: what it pushes
- * shows whether the trap flag is cleared. */
+/* Stepping, on the processor itself: short stretches of assembler with known accesses. A stretch begins with ud2, whose handler
+ * starts the burst behind it, and ends with pushf, which no burst may touch: what it pushes shows whether flags are as they were. */
 #include "../skip.h"
 
 #include "agent/sampling/step.h"
@@ -22,10 +21,10 @@ uint64_t agent_text_start, agent_text_end;
 struct agent_range agent_thunks[AGENT_THUNKS];
 _Atomic uint32_t agent_thunk_count;
 
-enum { MAX_SEEN = 64, TRAP_FLAG = 1 << 8 };
+enum { MAX_SEEN = 64, TRAP_FLAG = 1 << 8 /* which nobody set */ };
 
 static struct step_access seen[MAX_SEEN];
-static volatile unsigned seen_count, enough, traps, bursts_ended;
+static volatile unsigned seen_count, enough, bursts_ended;
 static uint64_t *volatile resume_at; /* where a fault of the program goes on, see test_own_fault */
 static volatile uint64_t flags_at_fault;
 
@@ -45,22 +44,15 @@ static void begin(struct agent_thread *self, ucontext_t *context)
     self->sampler.bursting = true;
     self->sampler.steps = 0;
     self->sampler.remaining = enough;
-    if (step_begin(self, context) == STEP_DONE) {
-        self->sampler.bursting = false;
-        bursts_ended++;
-    }
+    step_burst(self, context);
+    self->sampler.bursting = false;
+    bursts_ended++;
 }
 
 static void on_signal(int signal, siginfo_t *info, void *raw)
 {
     ucontext_t *context = raw;
-    if (signal == SIGTRAP && info->si_code == TRAP_TRACE && step_owes_trap(&agent_self)) {
-        traps++;
-        if (step_trap(&agent_self, context) == STEP_DONE) {
-            bursts_ended += agent_self.sampler.bursting;
-            agent_self.sampler.bursting = false;
-        }
-    } else if (signal == SIGILL) {
+    if (signal == SIGILL) {
         context->uc_mcontext.gregs[REG_RIP] += 2;
         step_apart(&agent_self, info, context, begin);
     } else if (signal == SIGUSR1) { /* a handler of the program, in which a tick starts a burst of its own */
@@ -73,24 +65,20 @@ static void on_signal(int signal, siginfo_t *info, void *raw)
     }
 }
 
-enum way { BY_ENGINE, BY_TRAP_FLAG };
-static enum way way;
-
 /* In the test itself: cmocka takes these signals right before it. */
 static void prepare(void **state)
 {
-    way = *(const enum way *)*state;
+    (void)state;
     struct sigaction action = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO | SA_NODEFER};
-    static const int signals[] = {SIGTRAP, SIGILL, SIGSEGV, SIGBUS, SIGFPE, SIGUSR1};
+    static const int signals[] = {SIGILL, SIGSEGV, SIGBUS, SIGFPE, SIGUSR1};
     for (unsigned i = 0; i < sizeof signals / sizeof *signals; i++)
         sigaction(signals[i], &action, NULL);
     step_thread_stop(&agent_self);
     memset(&agent_self, 0, sizeof agent_self);
-    assert_true(step_start(way == BY_TRAP_FLAG));
+    step_start();
     assert_true(step_thread_start(&agent_self));
-    assert_int_equal(agent_self.sampler.step_stack != NULL, way == BY_ENGINE);
     memset(seen, 0, sizeof seen);
-    seen_count = traps = bursts_ended = 0;
+    seen_count = bursts_ended = 0;
     enough = MAX_SEEN;
     resume_at = NULL;
 }
@@ -107,7 +95,6 @@ static void expect_over(uint64_t flags)
 {
     assert_false(flags & TRAP_FLAG);
     assert_int_equal(bursts_ended, 1);
-    assert_false(step_owes_trap(&agent_self));
 }
 
 static void test_loads_and_stores(void **state)
@@ -141,7 +128,6 @@ static void test_loads_and_stores(void **state)
     assert_int_equal(data[2], 31);
     assert_int_equal(data[4], 1);
     assert_int_equal(data[5], 7);
-    assert_int_equal(traps, way == BY_ENGINE ? 0 : 7);
 }
 
 static void test_stack_and_calls(void **state)
@@ -287,7 +273,6 @@ static void test_enough(void **state)
     expect_over(flags);
     assert_int_equal(seen_count, 3);
     assert_int_equal(cell, 4);
-    assert_int_equal(traps, way == BY_ENGINE ? 0 : 2);
 }
 
 static void test_limit(void **state)
@@ -304,7 +289,7 @@ static void test_limit(void **state)
                      : "memory", "cc");
     expect_over(flags);
     assert_int_equal(seen_count, 0);
-    assert_in_range(way == BY_ENGINE ? agent_self.sampler.steps : traps, 10, 10000);
+    assert_in_range(agent_self.sampler.steps, 10, 10000);
 }
 
 static void test_own_fault(void **state)
@@ -327,51 +312,6 @@ static void test_own_fault(void **state)
     assert_false(flags_at_fault & TRAP_FLAG);
     assert_false(flags & TRAP_FLAG);
     assert_false(agent_self.sampler.bursting);
-    assert_false(step_owes_trap(&agent_self));
-}
-
-/* The program's handler comes in the middle of a burst and has a burst of its own; then the outer one's trap comes. */
-static void test_nested_handler(void **state)
-{
-    prepare(state);
-    uint64_t flags;
-    static uint64_t cell;
-    cell = 0;
-    struct agent_thread *self = &agent_self;
-    /* the system call ends the burst; so the flag is set by hand, as if the signal had come while it was set */
-    self->sampler.spare[0] = 1;
-    self->sampler.bursting = true;
-    __asm__ volatile("pushfq\n"
-                     "orq $256, (%%rsp)\n"
-                     "popfq\n"
-                     "incq %[cell]\n" /* its trap stops the outer burst half way: see below */
-                     "incq %[cell]\n"
-                     "pushfq\n"
-                     "pop %[flags]\n"
-                     : [flags] "=&r"(flags), [cell] "+m"(cell)
-                     :
-                     : "memory", "cc");
-    expect_over(flags);
-    assert_int_equal(cell, 2);
-
-    /* A trap that is owed although no burst goes on any more only takes the flag away. */
-    self->sampler.spare[0] = 1;
-    self->sampler.bursting = false;
-    seen_count = 0;
-    __asm__ volatile("pushfq\n"
-                     "orq $256, (%%rsp)\n"
-                     "popfq\n"
-                     "incq %[cell]\n"
-                     "incq %[cell]\n"
-                     "pushfq\n"
-                     "pop %[flags]\n"
-                     : [flags] "=&r"(flags), [cell] "+m"(cell)
-                     :
-                     : "memory", "cc");
-    assert_false(flags & TRAP_FLAG);
-    assert_false(step_owes_trap(self));
-    assert_int_equal(seen_count, 0);
-    assert_int_equal(cell, 4);
 }
 
 static void test_burst_in_handler(void **state)
@@ -379,8 +319,6 @@ static void test_burst_in_handler(void **state)
     prepare(state);
     assert_int_equal(raise(SIGUSR1), 0);
     assert_int_equal(bursts_ended, 1);
-    assert_int_equal(traps, way == BY_ENGINE ? 0 : 2);
-    assert_false(step_owes_trap(&agent_self));
 }
 
 static void test_end_of_page(void **state)
@@ -401,7 +339,6 @@ static void test_end_of_page(void **state)
     assert_int_equal(call(&cell), 77);
     assert_int_equal(seen_count, 2);
     expect(0, &cell, 8, SAMPLE_READ);
-    assert_false(step_owes_trap(&agent_self));
     munmap(code, 2 * (size_t)page);
 }
 
@@ -424,25 +361,13 @@ static void test_probe(void **state)
 
 int main(void)
 {
-    static const enum way by_engine = BY_ENGINE, by_trap_flag = BY_TRAP_FLAG;
-#define ENGINE(test)                                                                                                   \
-    {                                                                                                                  \
-#test " by the engine", test, NULL, NULL, (void *)&by_engine                                                   \
-    }
-#define BY_FLAG(test)                                                                                                  \
-    {                                                                                                                  \
-#test " by the trap flag", test, NULL, NULL, (void *)&by_trap_flag                                             \
-    }
     const struct CMUnitTest tests[] = {
-        ENGINE(test_loads_and_stores), BY_FLAG(test_loads_and_stores), ENGINE(test_stack_and_calls),
-        BY_FLAG(test_stack_and_calls), ENGINE(test_strings),           BY_FLAG(test_strings),
-        ENGINE(test_thread_local),     BY_FLAG(test_thread_local),     ENGINE(test_gather),
-        BY_FLAG(test_gather),          ENGINE(test_system_call),       BY_FLAG(test_system_call),
-        ENGINE(test_enough),           BY_FLAG(test_enough),           ENGINE(test_limit),
-        BY_FLAG(test_limit),           ENGINE(test_own_fault),         BY_FLAG(test_own_fault),
-        BY_FLAG(test_nested_handler),  ENGINE(test_burst_in_handler),  BY_FLAG(test_burst_in_handler),
-        ENGINE(test_end_of_page),      BY_FLAG(test_end_of_page),      ENGINE(test_probe),
-        BY_FLAG(test_probe),
+        cmocka_unit_test(test_loads_and_stores), cmocka_unit_test(test_stack_and_calls),
+        cmocka_unit_test(test_strings),          cmocka_unit_test(test_thread_local),
+        cmocka_unit_test(test_gather),           cmocka_unit_test(test_system_call),
+        cmocka_unit_test(test_enough),           cmocka_unit_test(test_limit),
+        cmocka_unit_test(test_own_fault),        cmocka_unit_test(test_burst_in_handler),
+        cmocka_unit_test(test_end_of_page),      cmocka_unit_test(test_probe),
     };
     return cmocka_run_group_tests_name("step_x86_64", tests, NULL, NULL);
 }

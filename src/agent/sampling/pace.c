@@ -75,9 +75,8 @@ uint64_t pace_delivery_ns(void)
  * moments of a thread more often than the rest. */
 static uint64_t burst_cost(void)
 {
-    const struct wire_config *config = &agent_region->config;
     uint64_t known = atomic_load_explicit(&agent_region->burst_ns, memory_order_relaxed);
-    return known ? known : COST_FIRST_NS + pace_delivery_ns() * step_signals() * (config->burst + 4);
+    return known ? known : COST_FIRST_NS;
 }
 
 /* Ticks that start no burst are to take half of the budget at most. They come half as often again as they are asked for. And

@@ -21,6 +21,7 @@
 
 enum {
     IDLE_TICKS = 64, /* in vain, before a tick ends that can be asked for again */
+    SPREAD = 64,     /* fewer accesses are skipped before the first that is kept (docs/sampling.md); */
     NEAREST = 3,     /* that bursts begin, as a power of two; */
     NEARER_FOR = 32, /* one burst in so many goes back by one */
 };
@@ -57,7 +58,8 @@ bool sampler_start(bool forked)
 bool sampler_join(void)
 {
     pace_learn_counter();
-    sampling = step_start(agent_region->config.flags & WIRE_STEP_BY_TRAP) && signals_start();
+    step_start();
+    sampling = signals_start();
     if (sampling)
         long_start();
     return sampling;
@@ -79,8 +81,12 @@ void sampler_stop(void)
 void sampler_thread_start(struct agent_thread *self)
 {
     struct sampler_thread *sampler = &self->sampler;
-    if (!sampling || !agent_region || sampler->ready || attach_is_restricted() || !step_thread_start(self))
+    if (!sampling || !agent_region || sampler->ready || attach_is_restricted())
         return;
+    if (!step_thread_start(self)) {
+        account_no_tick(self);
+        return;
+    }
     const struct wire_config *config = &agent_region->config;
     int saved = errno;
     sampler->random = (wire_counter() * 0x9e3779b97f4a7c15u ^ (uint64_t)self) | 1;
@@ -298,11 +304,11 @@ static void run_burst(struct agent_thread *self, ucontext_t *context)
     sampler->bursting = true;
     sampler->stop = false;
     sampler->remaining = agent_region->config.burst;
-    sampler->skip = (uint32_t)(account_random(self) % (step_spread(self) >> sampler->nearer));
+    sampler->skip = (uint32_t)(account_random(self) % (SPREAD >> sampler->nearer));
     sampler->steps = sampler->seen = sampler->kept = sampler->stopped_at = 0;
     count(&account_of(self)->bursts, 1);
-    if (step_begin(self, context) == STEP_DONE)
-        end_burst(self);
+    step_burst(self, context);
+    end_burst(self);
     self->inside--;
 }
 
@@ -310,7 +316,7 @@ static bool masks_faults(const ucontext_t *context)
 {
     const sigset_t *mask = &context->uc_sigmask;
     return sigismember(mask, SIGSEGV) || sigismember(mask, SIGBUS) || sigismember(mask, SIGILL) ||
-           sigismember(mask, SIGFPE) || (step_signals() && sigismember(mask, SIGTRAP));
+           sigismember(mask, SIGFPE);
 }
 
 /* Whether another signal is to be delivered at this very place. A timer's tick may come at the end of a system call by
@@ -339,7 +345,7 @@ static bool start_apart(struct agent_thread *self, siginfo_t *info, ucontext_t *
 {
     struct unwind_regs regs;
     step_unwind_regs(context, &regs);
-    if (self->inside > 0 || step_goes_on(self, context) || has_pending(info, context)) {
+    if (self->inside > 0 || has_pending(info, context)) {
         account_loss(self, LOSS_TICK_BUSY);
     } else if (!self->producer.ring) {
         account_loss(self, self->ended ? LOSS_THREAD_ENDED : LOSS_NO_RING); /* a handler does not claim one */
@@ -371,11 +377,8 @@ static void on_tick(struct agent_thread *self, int signal, siginfo_t *info, ucon
         renew_tick(self);
         return;
     }
-    bool stepping = step_goes_on(self, context);
-    if (!stepping) {
-        self->sampler.began = wire_counter();
-        self->sampler.context_switches = tick_context_switches(self);
-    }
+    self->sampler.began = wire_counter();
+    self->sampler.context_switches = tick_context_switches(self);
     count(&account_of(self)->ticks, 1);
     count(&account_of(self)->handler_ns, pace_delivery_ns());
     if (!pace_learn_spacing(self)) {
@@ -388,7 +391,7 @@ static void on_tick(struct agent_thread *self, int signal, siginfo_t *info, ucon
      * behind its calls would be sampled as often as all that the kernel does in them. */
     bool at_call = step_is_at_call(context);
     uint64_t since_ns = self->sampler.has_timer ? self->sampler.period_ns : self->sampler.spacing_ns;
-    bool is_long = !stepping && long_is_due(self, since_ns, at_call);
+    bool is_long = long_is_due(self, since_ns, at_call);
     bool chosen = (pace_chooses(self) && !at_call) || is_long; /* a timer is set again for the next */
     if (atomic_load_explicit(&agent_region->resting, memory_order_relaxed)) {
         if (agent_region->config.flags & WIRE_JOINED && ++self->sampler.idle > IDLE_TICKS)
@@ -399,7 +402,7 @@ static void on_tick(struct agent_thread *self, int signal, siginfo_t *info, ucon
     }
     self->sampler.idle = 0;
     if (!chosen) {
-        if (!stepping && tick_context_switches(self) == self->sampler.context_switches)
+        if (tick_context_switches(self) == self->sampler.context_switches)
             count(&account_of(self)->handler_ns, pace_to_ns(wire_counter() - self->sampler.began));
         return;
     }
@@ -455,17 +458,7 @@ bool sampler_signal(int signal, siginfo_t *info, ucontext_t *context)
         errno = saved;
         return true;
     }
-    if (sent)
+    if (sent || signal == SIGTRAP)
         return false;
-    if (signal == SIGTRAP) {
-        if (info->si_code != TRAP_TRACE || !step_owes_trap(self))
-            return false;
-        self->inside++;
-        if (step_trap(self, context) == STEP_DONE && self->sampler.bursting)
-            end_burst(self);
-        self->inside--;
-        errno = saved;
-        return true;
-    }
     return step_fault(self, context, signal);
 }

@@ -2,8 +2,7 @@
  *
  * The tick's handler carries the thread's next instructions out itself and leaves the thread behind them. On aarch64 it
  * does so on the register image in the signal frame; on x86-64 copies of the instructions run with the program's
- * registers (isa/x86_64/engine.h). Where x86-64 forbids executable memory the trap flag is left: each instruction
- * then ends in a SIGTRAP, whose handler decodes the next one, at a hundred times the cost.
+ * registers (isa/x86_64/engine.h): where executable memory is forbidden, no thread is sampled.
  *
  * All keep one promise: an instruction that is not fully understood is never touched. The burst ends before it and
  * the program runs it by itself. Everything here runs in signal handlers. */
@@ -20,9 +19,9 @@ struct step_access {
     uint8_t flags; /* SAMPLE_READ, SAMPLE_WRITE, SAMPLE_LOCKED */
 };
 
-/* Once per process, before the first tick, and for each thread, on that thread; none of them in handlers. False: no
- * stepping here. With `by_trap` the trap flag is used even where a better way is at hand (x86-64). */
-bool step_start(bool by_trap);
+/* Once per process, before the first tick, and for each thread, on that thread; none of them in handlers. False: this thread
+ * cannot be stepped. */
+void step_start(void);
 bool step_thread_start(struct agent_thread *self);
 void step_thread_stop(struct agent_thread *self);
 
@@ -31,50 +30,17 @@ void step_forget(struct agent_thread *self);
 
 /* Calls work() where stepping cannot overwrite it: instructions carried out in the handler push to the program's stack,
  * on which the handler and its frame are. So this moves to the agent's own stack with a copy of the frame and goes back
- * to the program from there. By the trap flag, it just calls. Returns false when it cannot: then nothing was done. */
+ * to the program from there. Returns false when it cannot: then nothing was done. */
 bool step_apart(struct agent_thread *self, siginfo_t *info, ucontext_t *context,
                 void (*work)(struct agent_thread *self, ucontext_t *context));
-
-/* A burst lets a random number of accesses below this pass before it keeps one (docs/sampling.md). */
-uint32_t step_spread(const struct agent_thread *self);
-
-/* Signals that an access of a burst takes, about, beyond the tick's own. */
-uint32_t step_signals(void);
 
 /* Calls work(argument); false when it faulted, at whatever place, and was given up there: step_fault() then goes back
  * to self->sampler.guard_sp. For reading the program's stack, which need not be what it seems. Does not nest. */
 bool step_guarded(struct agent_thread *self, void (*work)(void *argument), void *argument);
 
-#if defined(__x86_64__)
-/* Whether the context holds our trap flag: a burst goes on there and this tick fell into it. */
-bool step_goes_on(const struct agent_thread *self, const ucontext_t *context);
-
-/* Whether some context of this thread still holds our trap flag, so that a TRAP_TRACE is ours and not the program's. It
- * may be one whose burst is over: then step_trap() only takes the flag away. */
-bool step_owes_trap(const struct agent_thread *self);
-#else
-static inline bool step_goes_on(const struct agent_thread *self, const ucontext_t *context)
-{
-    (void)self, (void)context;
-    return false;
-}
-static inline bool step_owes_trap(const struct agent_thread *self)
-{
-    (void)self;
-    return false;
-}
-#endif
-
-enum step_state {
-    STEP_DONE,    /* the burst is over; the context is ready to be returned to */
-    STEP_PENDING, /* x86-64: the trap flag is set; step_trap() follows */
-};
-
-/* Begins a burst at the interrupted context. Each access is reported through burst_access() before it happens. */
-enum step_state step_begin(struct agent_thread *self, ucontext_t *context);
-
-/* A SIGTRAP with si_code TRAP_TRACE came and step_owes_trap() (x86-64). */
-enum step_state step_trap(struct agent_thread *self, ucontext_t *context);
+/* A burst at the interrupted context. Each access is reported through burst_access() before it happens; at the end the context is ready to
+ * be returned to. */
+void step_burst(struct agent_thread *self, ucontext_t *context);
 
 /* A fault (SIGSEGV, SIGBUS, SIGILL, SIGFPE) came; when stepping or probing caused it, the context is corrected and true returned. */
 bool step_fault(struct agent_thread *self, ucontext_t *context, int signal);

@@ -328,9 +328,9 @@ bool signals_is_own_process(void)
 
 bool signals_held(void)
 {
-    /* SIGSEGV matters most, and SIGTRAP where each step is one: checked every time, the others one after the other */
+    /* SIGSEGV matters most: checked every time, the others one after the other */
     int other = 1 + (int)(atomic_fetch_add_explicit(&next_check, 1, memory_order_relaxed) % HELD_TRAP);
-    return is_held(0) && is_held(step_signals() ? HELD_TRAP : other);
+    return is_held(0) && is_held(other);
 }
 
 bool signals_take_faults(void)

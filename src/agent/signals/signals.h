@@ -1,6 +1,6 @@
 /* agent/signals/signals.h - the signals the sampler holds, and the program's dispositions of them.
  *
- * The kernel calls the agent for SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP (steps by the trap flag) and the signal of ticks: SIGURG or
+ * The kernel calls the agent for SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP (which a fault brings along) and the signal of ticks: SIGURG or
  * SIGWINCH, whose default is to be ignored, so that none kills, whatever the program does. What is not the agent's own
  * business goes to the program as if it had been called directly: its handler, on its stack, under its mask; or death by
  * the same signal at the same place. */

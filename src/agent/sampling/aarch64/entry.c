@@ -39,17 +39,6 @@ void step_forget(struct agent_thread *self)
     (void)self; /* the stack came along */
 }
 
-uint32_t step_spread(const struct agent_thread *self)
-{
-    (void)self;
-    return 64;
-}
-
-uint32_t step_signals(void)
-{
-    return 0;
-}
-
 /* The frame's bytes up to and with the record that ends it; 0 when there are records outside it. */
 static size_t frame_bytes(const ucontext_t *context)
 {

@@ -17,12 +17,10 @@ enum { STEPS_PER_ACCESS = 64, RSEQ_BYTES = 32 };
 extern const ptrdiff_t __rseq_offset __attribute__((weak));
 extern const unsigned int __rseq_size __attribute__((weak));
 
-bool step_start(bool by_trap)
+void step_start(void)
 {
-    (void)by_trap; /* there is no such flag */
     cpu_features = getauxval(AT_HWCAP);
     slots_start(); /* without them vector code ends bursts: fewer samples, no harm */
-    return true;
 }
 
 /* A restartable sequence begins with a store to the thread's area; the kernel must see the thread within it at its own
@@ -49,25 +47,17 @@ enum outcome step_note_access(struct cpu *cpu, uint64_t addr, unsigned size, uns
     return burst_access(cpu->user, cpu->context, &access) ? OUTCOME_NEXT : OUTCOME_ENOUGH;
 }
 
-enum step_state step_begin(struct agent_thread *self, ucontext_t *context)
+void step_burst(struct agent_thread *self, ucontext_t *context)
 {
     struct cpu cpu;
     if (!cpu_view(&cpu, step_note_access, self, context))
-        return STEP_DONE;
+        return;
     uint64_t limit = (uint64_t)STEPS_PER_ACCESS * (self->sampler.remaining + 1);
     while (self->sampler.steps < limit) {
         if (agent_owns_code(*cpu.pc) || cpu_step(&cpu) > OUTCOME_JUMPED)
             break;
         self->sampler.steps++;
     }
-    return STEP_DONE;
-}
-
-enum step_state step_trap(struct agent_thread *self, ucontext_t *context)
-{
-    (void)self;
-    (void)context;
-    return STEP_DONE;
 }
 
 bool step_fault(struct agent_thread *self, ucontext_t *context, int signal)

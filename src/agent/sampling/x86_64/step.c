@@ -1,36 +1,23 @@
-/* agent/sampling/x86_64/step.c - stepping: by the engine where there is one, else by the trap flag. Runs in signal handlers,
- * but for step_start, step_thread_start and step_thread_stop. */
+/* agent/sampling/x86_64/step.c - stepping by the engine. Runs in signal handlers, but for step_start, step_thread_start
+ * and step_thread_stop. */
 #include "agent/sampling/step.h"
 
 #include "isa/probe.h"
 #include "agent/sampling/x86_64/burst.h"
 #include "isa/x86_64/frame.h"
 #include "isa/x86_64/guard.h"
-#include "agent/sampling/x86_64/trap_flag.h"
 #include "agent/unwind/unwind.h"
 
-/* Written by step_start before the first tick. */
-static bool by_trap_flag;
-
-/* Where executable memory is forbidden it is so for every thread: the first one shows it. */
-bool step_start(bool by_trap)
+void step_start(void)
 {
     frame_learn();
-    by_trap_flag = by_trap;
-    if (!by_trap) {
-        struct engine *engine = engine_take();
-        by_trap_flag = !engine;
-        if (engine)
-            engine_give_back(engine);
-    }
-    return true;
 }
 
 bool step_thread_start(struct agent_thread *self)
 {
-    if (!by_trap_flag && !self->sampler.step_stack)
-        self->sampler.step_stack = engine_take(); /* NULL: this thread goes by the trap flag */
-    return true;
+    if (!self->sampler.step_stack)
+        self->sampler.step_stack = engine_take();
+    return self->sampler.step_stack != NULL;
 }
 
 void step_thread_stop(struct agent_thread *self)
@@ -49,16 +36,6 @@ void step_forget(struct agent_thread *self)
     self->sampler.guard_sp = 0;
 }
 
-uint32_t step_spread(const struct agent_thread *self)
-{
-    return self->sampler.step_stack ? 64 : 8;
-}
-
-uint32_t step_signals(void)
-{
-    return by_trap_flag ? 4 : 0; /* each step is one, and about one in four is an access */
-}
-
 /* With a shadow stack a call would have to write that too, and the way back from a copied frame would be refused. */
 static bool has_shadow_stack(void)
 {
@@ -72,28 +49,17 @@ bool step_apart(struct agent_thread *self, siginfo_t *info, ucontext_t *context,
 {
     struct engine *engine = self->sampler.step_stack;
     (void)info;
-    if (!engine) {
-        work(self, context);
-        return true;
-    }
-    if (has_shadow_stack())
+    if (!engine || has_shadow_stack() || !engine_ready(engine))
         return false;
-    if (!engine_ready(engine)) {
-        self->sampler.step_stack = NULL; /* from the next burst on by the trap flag */
-        return false;
-    }
     ucontext_t *copy = frame_copy(context, engine_stack_top(engine));
     if (!copy)
         return false;
     step_return(copy, self, work);
 }
 
-enum step_state step_begin(struct agent_thread *self, ucontext_t *context)
+void step_burst(struct agent_thread *self, ucontext_t *context)
 {
-    if (!self->sampler.step_stack)
-        return trap_flag_begin(self, context);
     engine_burst(self->sampler.step_stack, self, context);
-    return STEP_DONE;
 }
 
 bool step_fault(struct agent_thread *self, ucontext_t *context, int signal)
@@ -111,7 +77,6 @@ bool step_fault(struct agent_thread *self, ucontext_t *context, int signal)
         context->uc_mcontext.gregs[REG_RIP] = (greg_t)guard_landing;
         return true;
     }
-    trap_flag_fault(self, context);
     return false;
 }
 
