@@ -4,10 +4,8 @@
  * runs, signals that would end numalens wait until its files are deleted. */
 #include "cli/script_build.h"
 
-#include "base/array.h"
 #include "base/mem.h"
 #include "base/own_files.h"
-#include "cli/progress_line.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -18,32 +16,6 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-struct words {
-    array_of(char *) list; /* all to be freed; NULL at the end when it is a command */
-};
-
-static void words_add(struct words *words, char *word)
-{
-    array_push(&words->list, word);
-}
-
-static void words_split(struct words *words, const char *text)
-{
-    char *copy = mem_strdup(text), *at = copy, *word;
-    while ((word = strsep(&at, " \t\n"))) {
-        if (*word)
-            words_add(words, mem_strdup(word));
-    }
-    free(copy);
-}
-
-static void words_free(struct words *words)
-{
-    array_each (&words->list, char *, word)
-        free(*word);
-    array_free(&words->list);
-}
 
 /* In a build tree this program is src/cli/numalens, and libnumalens is not far. */
 static bool in_build_tree(void)
@@ -73,137 +45,26 @@ static bool is_cxx(const char *source)
     return dot && (strcmp(dot, ".cc") == 0 || strcmp(dot, ".cpp") == 0 || strcmp(dot, ".cxx") == 0);
 }
 
-static bool in_path(const char *name)
-{
-    const char *path = getenv("PATH");
-    char *copy = mem_strdup(path ? path : "/usr/bin:/bin"), *at = copy, *folder;
-    bool found = strchr(name, '/') && access(name, X_OK) == 0;
-    while (!found && (folder = strsep(&at, ":"))) {
-        char *file = mem_format("%s/%s", *folder ? folder : ".", name);
-        found = access(file, X_OK) == 0;
-        free(file);
-    }
-    free(copy);
-    return found;
-}
+/* By the shell: $CC or $CXX may carry options. The system's own include folder is not named: it would come before the compiler's for C++.
+ * -Xlinker and not -Wl: a path may have commas. */
+#define COMPILE(variable, usual, standard)                                                                             \
+    "compiler=${" variable ":-$(" usual ")}; [ \"$compiler\" ] || exit 127; include=-I$5; "                            \
+    "[ \"$5\" != /usr/include ] || include=-Wall; "                                                                    \
+    "exec $compiler " standard " -O2 -Wall \"$include\" -o \"$2\" \"$1\" \"$3\" "                                      \
+    "-Xlinker -rpath -Xlinker \"$4\" $6 -lm"
 
-/* $CC or $CXX, which may carry options, else the first of the usual names that is there. */
-static int add_compiler(struct words *words, bool cxx, struct error *err)
+/* The shell's exit status, 128 + signal, or negative. */
+static int run_shell(const char *const *words, const sigset_t *mask, struct error *err)
 {
-    static const char *const usual[2][4] = {{"cc", "gcc", "clang", NULL}, {"c++", "g++", "clang++", NULL}};
-    const char *variable = cxx ? "CXX" : "CC", *wanted = getenv(variable);
-    if (wanted && wanted[strspn(wanted, " \t")]) {
-        words_split(words, wanted);
-        if (!in_path(words->list.items[0]))
-            return error_set(err, -ENOENT, "there is no compiler '%.100s', which $%s names", words->list.items[0],
-                             variable);
-        return 0;
-    }
-    for (unsigned i = 0; usual[cxx][i]; i++) {
-        if (in_path(usual[cxx][i])) {
-            words_add(words, mem_strdup(usual[cxx][i]));
-            return 0;
-        }
-    }
-    return error_set(err, -ENOENT,
-                     "a script needs a %s compiler and there is none; install one (Debian: apt install %s) or name it "
-                     "in $%s",
-                     cxx ? "C++" : "C", cxx ? "g++ libc6-dev" : "gcc libc6-dev", variable);
-}
-
-static bool wants_colours(void)
-{
-    const char *terminal = getenv("TERM");
-    return isatty(STDERR_FILENO) && terminal && *terminal && strcmp(terminal, "dumb") != 0 && !getenv("NO_COLOR");
-}
-
-static int make_command(struct words *words, const char *source, const char *output, const char *flags,
-                        struct error *err)
-{
-    bool cxx = is_cxx(source), usual = !getenv(cxx ? "CXX" : "CC");
-    char *library = NULL, *include = NULL;
-    int failed = add_compiler(words, cxx, err);
-    if (failed < 0)
-        return failed;
-    library = find(NUMALENS_LIBRARY_IN_BUILD, NUMALENS_LIBRARY_FROM_BIN, "libnumalens is", err);
-    include = library ? find("../../include", NUMALENS_INCLUDE_FROM_BIN, "the headers are", err) : NULL;
-    if (!include) {
-        free(library);
-        return -ENOENT;
-    }
-    words_split(words, cxx ? "-std=gnu++17 -O2 -Wall" : "-std=gnu11 -O2 -Wall");
-    if (usual && wants_colours()) /* it prints to a pipe */
-        words_add(words, mem_strdup("-fdiagnostics-color=always"));
-    /* Named as an include folder, the compiler's own would come too early for its C++ headers. */
-    if (strcmp(include, "/usr/include") != 0)
-        words_add(words, mem_format("-I%s", include));
-    words_add(words, mem_strdup("-o"));
-    words_add(words, mem_strdup(output));
-    words_add(words, mem_format("%s%s", *source == '-' ? "./" : "", source));
-    words_add(words, mem_strdup(library));
-    *strrchr(library, '/') = 0;
-    words_add(words, mem_strdup("-Xlinker")); /* not -Wl: a path may have commas */
-    words_add(words, mem_strdup("-rpath"));
-    words_add(words, mem_strdup("-Xlinker"));
-    words_add(words, mem_strdup(library));
-    if (flags)
-        words_split(words, flags);
-    words_add(words, mem_strdup("-lm"));
-    words_add(words, NULL);
-    free(library);
-    free(include);
-    return 0;
-}
-
-static void close_both(const int pipes[2])
-{
-    for (int i = 0; i < 2; i++)
-        if (pipes[i] >= 0)
-            close(pipes[i]);
-}
-
-/* What the compiler prints comes after the line of progress is cleared. */
-static void pass_on(int from)
-{
-    char part[4096];
-    ssize_t got;
-    while ((got = read(from, part, sizeof part)) > 0 || (got < 0 && errno == EINTR)) {
-        progress_line_end();
-        for (ssize_t at = 0, put; at < got; at += put) {
-            put = write(STDERR_FILENO, part + at, (size_t)(got - at));
-            if (put < 0 && errno != EINTR)
-                return;
-            put = put < 0 ? 0 : put;
-        }
-    }
-}
-
-/* The compiler's exit status, 128 + signal, or negative. */
-static int run_compiler(char *const *command, const sigset_t *mask, struct error *err)
-{
-    int pipes[2] = {-1, -1};
-    if (isatty(STDERR_FILENO) && pipe2(pipes, O_CLOEXEC) < 0)
-        return error_set(err, -errno, "cannot start the compiler: %s", strerror(errno));
+    int status;
     pid_t child = fork();
-    if (child < 0) {
-        error_set(err, -errno, "cannot start the compiler: %s", strerror(errno));
-        close_both(pipes);
-        return err->code;
-    }
+    if (child < 0)
+        return error_set(err, -errno, "cannot start the compiler: %s", strerror(errno));
     if (child == 0) {
-        if (pipes[1] >= 0)
-            dup2(pipes[1], STDERR_FILENO);
         sigprocmask(SIG_SETMASK, mask, NULL);
-        execvp(command[0], command);
+        execv("/bin/sh", (char *const *)words);
         _exit(127);
     }
-    if (pipes[1] >= 0) {
-        close(pipes[1]);
-        pipes[1] = -1;
-        pass_on(pipes[0]);
-    }
-    close_both(pipes);
-    int status;
     while (waitpid(child, &status, 0) < 0) {
         if (errno != EINTR)
             return error_set(err, -errno, "lost the compiler: %s", strerror(errno));
@@ -211,24 +72,51 @@ static int run_compiler(char *const *command, const sigset_t *mask, struct error
     return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
+static int compile(const char *source, const char *output, const char *flags, const sigset_t *mask, struct error *err)
+{
+    enum { NOT_FOUND = 127 };
+    bool cxx = is_cxx(source);
+    const char *variable = cxx ? "CXX" : "CC", *wanted = getenv(variable);
+    char *library = find(NUMALENS_LIBRARY_IN_BUILD, NUMALENS_LIBRARY_FROM_BIN, "libnumalens is", err);
+    char *include = library ? find("../../include", NUMALENS_INCLUDE_FROM_BIN, "the headers are", err) : NULL;
+    if (!include) {
+        free(library);
+        return -ENOENT;
+    }
+    char *folder = mem_strdup(library);
+    char *named = mem_format("%s%s", *source == '-' ? "./" : "", source);
+    *strrchr(folder, '/') = 0;
+    const char *command = cxx ? COMPILE("CXX", "command -v c++ || command -v g++ || command -v clang++", "-std=gnu++17")
+                              : COMPILE("CC", "command -v cc || command -v gcc || command -v clang", "-std=gnu11");
+    const char *words[] = {"sh", "-c", command, "sh", named, output, library, folder, include, flags ? flags : "",
+                           NULL};
+    int result = run_shell(words, mask, err);
+    if (result == NOT_FOUND)
+        result = error_set(err, -ENOENT,
+                           "a script needs a %s compiler and there is none%s%.100s; install one (Debian: apt install "
+                           "%s) or name it in $%s",
+                           cxx ? "C++" : "C", wanted ? " called " : "", wanted ? wanted : "",
+                           cxx ? "g++ libc6-dev" : "gcc libc6-dev", variable);
+    else if (result > 0)
+        result = error_set(err, -ENOEXEC, "%s does not compile: the compiler ended with status %d", source, result);
+    free(folder);
+    free(named);
+    free(library);
+    free(include);
+    return result;
+}
+
 static int build_in(const char *folder, const char *source, const char *flags, const sigset_t *mask, struct error *err)
 {
-    struct words words = {0};
     char *output = mem_format("%s/script", folder);
-    int result = make_command(&words, source, output, flags, err);
-    if (result == 0)
-        result = run_compiler(words.list.items, mask, err);
-    if (result > 0) {
-        result = error_set(err, -ENOEXEC, "%s does not compile: %s ended with status %d", source, words.list.items[0],
-                           result);
-    } else if (result == 0) {
+    int result = compile(source, output, flags, mask, err);
+    if (result == 0) {
         result = open(output, O_RDONLY | O_CLOEXEC);
         if (result < 0)
             result = error_set(err, -errno, "the compiler left no program: %s", strerror(errno));
     }
     unlink(output);
     free(output);
-    words_free(&words);
     return result;
 }
 

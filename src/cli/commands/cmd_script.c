@@ -2,7 +2,6 @@
 #include "cli/command.h"
 
 #include "base/array.h"
-#include "base/progress.h"
 #include "base/text.h"
 #include "cli/input/input_files.h"
 #include "cli/progress_line.h"
@@ -201,9 +200,8 @@ static int run(struct options *options, char **arguments, struct error *err)
         free(source);
         return found;
     }
-    progress_begin("compiling", 0);
-    int program = script_build(source, options->flags, err);
     progress_line_end();
+    int program = script_build(source, options->flags, err);
     if (program < 0) {
         free(source);
         return program;
