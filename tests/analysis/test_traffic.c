@@ -99,6 +99,28 @@ static void a_stream(void **state)
     finish(&run);
 }
 
+/* Main initialises alone, with few lines at a time; then two threads use each line again after more lines than the cache has. Were both one
+ * program, a cache line would seem to last for both times together. */
+static void alone_then_together(void **state)
+{
+    (void)state;
+    struct run run = begin();
+    for (unsigned i = 0; i < ROUNDS; i++) {
+        for (unsigned k = 0; k < 8; k++)
+            tick(&run, 0, HEAP + i * 8192ul, 0, 0);
+        burst(&run, (struct long_of){.addr = HEAP, .size = WINDOW, .again = 64});
+    }
+    for (unsigned i = 0; i < ROUNDS; i++) {
+        for (unsigned k = 0; k < 8; k++)
+            tick(&run, k % 2, HEAP + i * 8192ul, 0, 0);
+        burst(&run, (struct long_of){.thread = i % 2, .addr = HEAP, .size = WINDOW, .again = CACHE * 5 / 4 / WORD});
+    }
+    end(&run, CACHE);
+    assert_false(run.traffic->at_most);
+    near(run.traffic->all.read, rate(&run) / 2);
+    finish(&run);
+}
+
 /* What is counted before bursts is twice what is counted behind them, by threads whose cache others had meanwhile. */
 static void slow_behind(void **state)
 {
@@ -436,6 +458,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_stream),
         cmocka_unit_test(without_sampling),
+        cmocka_unit_test(alone_then_together),
         cmocka_unit_test(slow_behind),
         cmocka_unit_test(counted_before_alone),
         cmocka_unit_test(a_cache),

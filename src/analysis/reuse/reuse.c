@@ -2,6 +2,7 @@
 #include "analysis/reuse/reuse.h"
 
 #include "analysis/reuse/reuse_curve.h"
+#include "analysis/reuse/reuse_phases.h"
 #include "analysis/reuse/reuse_weights.h"
 #include "analysis/reuse/watches.h"
 #include "analysis/thresholds.h"
@@ -22,6 +23,7 @@ enum { LONGEST = 2 };
 
 struct burst {
     uint32_t thread, number, group;
+    enum reuse_phase phase;
     uint64_t process_ns, accesses;
     double followed;           /* accesses that its rows stand for */
     double line;               /* lines that each one stands for that was followed */
@@ -46,9 +48,10 @@ struct reuse {
     struct watched_words words;
     double rate, seconds;
     uint32_t looked, groups;
-    double student;                     /* Student's interval of so many groups at 95%, in standard errors */
-    struct reuse_curve all[GROUPS + 1]; /* without group k; then of all */
-    double known_lines;
+    double student; /* Student's interval of so many groups at 95%, in standard errors */
+    struct reuse_curve all[REUSE_PHASES][GROUPS + 1]; /* without group k; then of all */
+    double known_lines[REUSE_PHASES];
+    double missed[REUSE_PHASES]; /* accesses that miss a cache of so many */
 };
 
 ORDER_BY(by_thread_and_number, struct burst, ORDER(a->thread, b->thread) ?: ORDER(a->number, b->number))
@@ -100,6 +103,7 @@ static void stretch(struct reuse *reuse, const uint64_t *last)
 /* Bursts of one kind, in order of time. */
 struct seen {
     const struct event_long_burst *event;
+    uint64_t time;
     uint32_t process, thread, group;
     double stands_for; /* ns of CPU time */
 };
@@ -120,7 +124,8 @@ static void see(struct kind *kind, const struct flow_long_burst *row, uint32_t p
         since /= 2;
         kind->items.items[*last - 1].stands_for += since;
     }
-    array_push(&kind->items, (struct seen){&row->event, process, row->thread, (uint32_t)(number % GROUPS), since});
+    array_push(&kind->items,
+               (struct seen){&row->event, row->time, process, row->thread, (uint32_t)(number % GROUPS), since});
     *last = kind->items.count;
     *last_ns = now;
 }
@@ -203,6 +208,7 @@ static void take_bursts(struct reuse *reuse)
     size_t count = flow_long_bursts(reuse->flow, &rows), processes = flow_process_count(reuse->flow) + 1;
     struct flow_long_burst *sorted = mem_alloc((count + 1) * sizeof *sorted);
     struct kind kinds[2] = {0}, *before = &kinds[0], *behind = &kinds[1];
+    struct reuse_phases *phases = reuse_phases_new(reuse->flow);
     uint64_t *last_time = mem_zalloc(processes * sizeof *last_time);
     for (unsigned k = 0; k < 2; k++) {
         kinds[k].last_ns = mem_zalloc(processes * sizeof *kinds[k].last_ns);
@@ -226,6 +232,7 @@ static void take_bursts(struct reuse *reuse)
         struct burst burst = {.thread = seen->thread,
                               .number = event->burst,
                               .group = seen->group,
+                              .phase = reuse_phase_at(phases, seen->process, seen->time),
                               .process_ns = (uint64_t)seen->stands_for,
                               .accesses = event->accesses};
         for (unsigned k = 0; k <= GROUPS; k++)
@@ -243,11 +250,12 @@ static void take_bursts(struct reuse *reuse)
         free(kinds[k].last_ns);
         free(kinds[k].last);
     }
+    reuse_phases_free(phases);
     free(last_time);
     free(sorted);
 }
 
-static struct burst *burst_of(struct reuse *reuse, uint32_t thread, uint32_t number)
+static struct burst *burst_of(const struct reuse *reuse, uint32_t thread, uint32_t number)
 {
     struct burst key = {.thread = thread, .number = number};
     return reuse->bursts.count
@@ -301,6 +309,20 @@ static void take_rows(struct reuse *reuse)
     }
     array_sort(&reuse->rows, by_subject);
     keep_one_watch_a_burst(reuse);
+}
+
+/* A phase of few bursts, or watches where there are any, has no curve of its own. */
+static void join_small_phases(struct reuse *reuse)
+{
+    size_t shown[REUSE_PHASES] = {0};
+    array_each (&reuse->watches, const struct watch, watch)
+        shown[reuse->bursts.items[watch->burst].phase]++;
+    for (size_t i = 0; reuse->watches.count < thresholds.long_bursts && i < reuse->bursts.count; i++)
+        shown[reuse->bursts.items[i].phase]++;
+    if (fmin(shown[REUSE_ALONE], shown[REUSE_TOGETHER]) >= thresholds.long_bursts)
+        return;
+    array_each (&reuse->bursts, struct burst, burst)
+        burst->phase = REUSE_TOGETHER;
 }
 
 /* Of the CPU time, what sampling left to the program. */
@@ -377,8 +399,9 @@ static double footprint(const struct reuse_curve *curve, uint64_t accesses)
     return lines;
 }
 
-/* Watches [from, to), without group k. A watch stands for the lines that its burst left. */
-static void add_watches(const struct reuse *reuse, size_t from, size_t to, unsigned k, struct reuse_watched *watched)
+/* Watches [from, to) of a phase, without group k. A watch stands for the lines that its burst left. */
+static void add_watches(const struct reuse *reuse, size_t from, size_t to, enum reuse_phase phase, unsigned k,
+                        struct reuse_watched *watched)
 {
     struct watched_words words = {0};
     memset(watched, 0, sizeof *watched);
@@ -388,16 +411,17 @@ static void add_watches(const struct reuse *reuse, size_t from, size_t to, unsig
     for (size_t i = from; i < to; i++) {
         const struct watch *one = &reuse->watches.items[i];
         const struct burst *burst = &reuse->bursts.items[one->burst];
-        reuse_watched_add(watched, one, burst->lines * burst->weight[k], rate_of(reuse, burst, k), factor);
+        if (burst->phase == phase)
+            reuse_watched_add(watched, one, burst->lines * burst->weight[k], rate_of(reuse, burst, k), factor);
     }
 }
 
 /* What watches show, or the footprint of the longest burst but a few. */
-static double known_lines(const struct reuse *reuse)
+static double known_lines(const struct reuse *reuse, enum reuse_phase phase)
 {
     uint64_t longest[LONGEST] = {0};
     array_each (&reuse->bursts, const struct burst, burst) {
-        uint64_t length = burst->accesses;
+        uint64_t length = burst->phase == phase ? burst->accesses : 0;
         for (unsigned i = 0; i < LONGEST; i++)
             if (length > longest[i]) {
                 uint64_t other = longest[i];
@@ -405,7 +429,7 @@ static double known_lines(const struct reuse *reuse)
                 length = other;
             }
     }
-    const struct reuse_curve *all = &reuse->all[GROUPS];
+    const struct reuse_curve *all = &reuse->all[phase][GROUPS];
     uint64_t watched = all->watched ? reuse_bin_time(all->watched) : 0;
     return footprint(all, watched > longest[LONGEST - 1] ? watched : longest[LONGEST - 1]);
 }
@@ -421,6 +445,38 @@ static void reuse_free(void *made)
     free(reuse);
 }
 
+static double total(const struct reuse_counts *counts)
+{
+    double sum = counts->at_once;
+    for (unsigned bin = 0; bin < REUSE_BINS; bin++)
+        sum += counts->used[bin] + counts->at_least[bin];
+    return sum;
+}
+
+static void make_curves(struct reuse *reuse, enum reuse_phase phase)
+{
+    struct reuse_counts *counts = mem_alloc(sizeof *counts);
+    struct reuse_watched *watched = mem_alloc(sizeof *watched);
+    for (unsigned k = 0; k <= GROUPS; k++) {
+        memset(counts, 0, sizeof *counts);
+        array_each (&reuse->rows, const struct row, row) {
+            const struct burst *burst = &reuse->bursts.items[row->burst];
+            if (burst->phase == phase && !(row->flags & REUSE_DIRTY))
+                add(counts, row, burst->weight[k]);
+        }
+        array_each (&reuse->bursts, const struct burst, burst)
+            if (burst->phase == phase)
+                counts->at_once += ((double)burst->accesses - burst->followed) * burst->weight[k];
+        add_watches(reuse, 0, reuse->watches.count, phase, k, watched);
+        reuse_curve_make(&reuse->all[phase][k], counts, watched, NULL);
+    }
+    const struct reuse_curve *all = &reuse->all[phase][GROUPS];
+    reuse->known_lines[phase] = known_lines(reuse, phase);
+    reuse->missed[phase] = total(counts) * reuse_curve_at(all, reuse_curve_time(all, reuse->known_lines[phase]));
+    free(watched);
+    free(counts);
+}
+
 static struct reuse *reuse_make(const struct flow *flow)
 {
     struct reuse *reuse = mem_zalloc(sizeof *reuse);
@@ -432,23 +488,10 @@ static struct reuse *reuse_make(const struct flow *flow)
         return NULL;
     }
     take_rows(reuse);
+    join_small_phases(reuse);
     weigh(reuse);
-    struct reuse_counts *counts = mem_alloc(sizeof *counts);
-    struct reuse_watched *watched = mem_alloc(sizeof *watched);
-    for (unsigned k = 0; k <= GROUPS; k++) {
-        memset(counts, 0, sizeof *counts);
-        array_each (&reuse->rows, const struct row, row) {
-            if (!(row->flags & REUSE_DIRTY))
-                add(counts, row, reuse->bursts.items[row->burst].weight[k]);
-        }
-        array_each (&reuse->bursts, const struct burst, burst)
-            counts->at_once += ((double)burst->accesses - burst->followed) * burst->weight[k];
-        add_watches(reuse, 0, reuse->watches.count, k, watched);
-        reuse_curve_make(&reuse->all[k], counts, watched, NULL);
-    }
-    free(watched);
-    free(counts);
-    reuse->known_lines = known_lines(reuse);
+    for (unsigned phase = 0; phase < REUSE_PHASES; phase++)
+        make_curves(reuse, (enum reuse_phase)phase);
     return reuse;
 }
 
@@ -478,9 +521,23 @@ double reuse_cpu_seconds(const struct reuse *reuse)
     return sum;
 }
 
+/* Of the phases that bring a good part of all lines the least is known. */
+static double least_known(const struct reuse *reuse)
+{
+    double all = 0, least = INFINITY, largest = 0;
+    for (unsigned phase = 0; phase < REUSE_PHASES; phase++)
+        all += reuse->missed[phase];
+    for (unsigned phase = 0; phase < REUSE_PHASES; phase++) {
+        largest = fmax(largest, reuse->known_lines[phase]);
+        if (reuse->missed[phase] > 0 && reuse->missed[phase] >= thresholds.part * all)
+            least = fmin(least, reuse->known_lines[phase]);
+    }
+    return fmin(least, largest);
+}
+
 double reuse_known_bytes(const struct reuse *reuse)
 {
-    return reuse->known_lines * CACHE_LINE;
+    return least_known(reuse) * CACHE_LINE;
 }
 
 /* Accesses of one subject in three populations: those that read lines for themselves or for a store, those past the caches, and
@@ -493,7 +550,7 @@ struct subject {
     uint32_t bursts;
 };
 
-static void gather(const struct reuse *reuse, size_t from, size_t to, struct subject *subject)
+static void gather(const struct reuse *reuse, size_t from, size_t to, enum reuse_phase phase, struct subject *subject)
 {
     uint32_t last = UINT32_MAX;
     memset(subject, 0, sizeof *subject);
@@ -501,7 +558,7 @@ static void gather(const struct reuse *reuse, size_t from, size_t to, struct sub
         const struct row *row = &reuse->rows.items[i];
         const struct burst *burst = &reuse->bursts.items[row->burst];
         bool past = row->flags & REUSE_NONTEMPORAL, dirty = row->flags & REUSE_DIRTY;
-        if (past && dirty)
+        if (burst->phase != phase || (past && dirty))
             continue;
         for (unsigned k = 0; k <= GROUPS; k++)
             add(&subject->counts[dirty ? DIRTY : past ? PAST : CACHED][k], row, burst->weight[k]);
@@ -512,14 +569,6 @@ static void gather(const struct reuse *reuse, size_t from, size_t to, struct sub
             subject->bursts++;
         }
     }
-}
-
-static double total(const struct reuse_counts *counts)
-{
-    double sum = counts->at_once;
-    for (unsigned bin = 0; bin < REUSE_BINS; bin++)
-        sum += counts->used[bin] + counts->at_least[bin];
-    return sum;
 }
 
 /* Lines that pass a cache that forgets after `time`. */
@@ -564,58 +613,96 @@ static size_t watches_of(const struct reuse *reuse, uint64_t subject, size_t fro
     return from;
 }
 
+/* A cache that forgets after these times. */
+struct asked {
+    double times[REUSE_PHASES][GROUPS + 1];
+    double scale; /* bytes a second of a line */
+};
+
+/* What a larger cache leaves to memory is at most what the largest known one does. The curve's end is no bound: where the last line that
+ * is seen is one that is used again, it falls to 0. */
+static void find_times(const struct reuse *reuse, double lines, struct asked *asked)
+{
+    asked->scale = CACHE_LINE / reuse->seconds;
+    for (unsigned phase = 0; phase < REUSE_PHASES; phase++)
+        for (unsigned k = 0; k <= GROUPS; k++)
+            asked->times[phase][k] = reuse_curve_time(&reuse->all[phase][k], fmin(lines, reuse->known_lines[phase]));
+}
+
+static void spread_add(struct spread *spread, unsigned k, double more)
+{
+    *(k == GROUPS ? &spread->value : &spread->without[k]) += more;
+}
+
+/* What a subject with these rows and watches brings and writes back in a phase. */
+struct share {
+    const struct asked *asked;
+    enum reuse_phase phase;
+    size_t watched_from, watched_to;
+    struct spread read, written;
+};
+
+static void ask_in_phase(const struct reuse *reuse, const struct subject *subject, struct share *share,
+                         struct reuse_watched *watched)
+{
+    bool any = share->watched_from < share->watched_to;
+    for (unsigned k = 0; k <= GROUPS; k++) {
+        const struct reuse_curve *all = &reuse->all[share->phase][k];
+        double time = share->asked->times[share->phase][k], scale = share->asked->scale;
+        if (any)
+            add_watches(reuse, share->watched_from, share->watched_to, share->phase, k, watched);
+        double past = misses(&subject->counts[PAST][k], NULL, all, time);
+        spread_add(&share->read, k, scale * misses(&subject->counts[CACHED][k], any ? watched : NULL, all, time));
+        spread_add(&share->written, k, scale * (misses(&subject->counts[DIRTY][k], NULL, all, time) + past));
+    }
+}
+
+static void spread_sum(struct spread *sum, const struct spread *more)
+{
+    sum->value += more->value;
+    for (unsigned k = 0; k < GROUPS; k++)
+        sum->without[k] += more->without[k];
+}
+
 void reuse_ask(const struct reuse *reuse, double bytes, struct reuse_answer *answer)
 {
-    double times[GROUPS + 1], scale = CACHE_LINE / reuse->seconds;
+    struct asked asked;
     struct spread all_read = {0}, all_written = {0};
     memset(answer, 0, sizeof *answer);
     answer->bytes = bytes;
-    answer->known = bytes / CACHE_LINE <= reuse->known_lines;
-    /* What a larger cache leaves to memory is at most what the largest known one does. The curve's end is no bound: where the last
-     * line that is seen is one that is used again, it falls to 0. */
-    double lines = answer->known ? bytes / CACHE_LINE : reuse->known_lines;
-    for (unsigned k = 0; k <= GROUPS; k++)
-        times[k] = reuse_curve_time(&reuse->all[k], lines);
+    answer->known = bytes / CACHE_LINE <= least_known(reuse);
+    find_times(reuse, bytes / CACHE_LINE, &asked);
     struct subject *subject = mem_alloc(sizeof *subject);
     struct reuse_watched *watched = mem_alloc(sizeof *watched);
     size_t watched_from = 0, watched_to = 0;
     for (size_t from = 0, to; from < reuse->rows.count; from = to) {
-        struct spread read = {0}, written = {0};
+        struct share share = {.asked = &asked};
         const struct row *first = &reuse->rows.items[from];
         uint32_t object = FLOW_NONE; /* one that was sampled: else nothing more is known of the site */
         for (to = from; to < reuse->rows.count && reuse->rows.items[to].subject == first->subject; to++)
-            ;
-        gather(reuse, from, to, subject);
+            if (object == FLOW_NONE)
+                object = reuse->rows.items[to].object;
         watched_from = watches_of(reuse, first->subject, watched_to, &watched_to);
-        for (size_t i = from; i < to && object == FLOW_NONE; i++)
-            object = reuse->rows.items[i].object;
-        for (unsigned k = 0; k <= GROUPS; k++) {
-            const struct reuse_curve *all = &reuse->all[k];
-            if (watched_from < watched_to)
-                add_watches(reuse, watched_from, watched_to, k, watched);
-            double past = misses(&subject->counts[PAST][k], NULL, all, times[k]);
-            double in = misses(&subject->counts[CACHED][k], watched_from < watched_to ? watched : NULL, all, times[k]) *
-                        scale,
-                   out = (misses(&subject->counts[DIRTY][k], NULL, all, times[k]) + past) * scale;
-            if (k == GROUPS) {
-                read.value = in;
-                written.value = out;
-                all_read.value += in;
-                all_written.value += out;
-            } else {
-                read.without[k] = in;
-                written.without[k] = out;
-                all_read.without[k] += in;
-                all_written.without[k] += out;
-            }
+        share.watched_from = watched_from;
+        share.watched_to = watched_to;
+        double accesses = 0;
+        uint32_t bursts = 0;
+        for (unsigned phase = 0; phase < REUSE_PHASES; phase++) {
+            share.phase = (enum reuse_phase)phase;
+            gather(reuse, from, to, share.phase, subject);
+            ask_in_phase(reuse, subject, &share, watched);
+            accesses += subject->accesses;
+            bursts += subject->bursts;
         }
+        spread_sum(&all_read, &share.read);
+        spread_sum(&all_written, &share.written);
         array_push(&answer->objects,
-                   (struct reuse_object){
-                       .object = object,
-                       .site = first->subject >> 32 ? FLOW_NONE : (uint32_t)first->subject,
-                       .bursts = subject->bursts,
-                       .accesses = subject->accesses / reuse->seconds,
-                       .bytes = {read.value, written.value, error_of(reuse, &read), error_of(reuse, &written)}});
+                   (struct reuse_object){.object = object,
+                                         .site = first->subject >> 32 ? FLOW_NONE : (uint32_t)first->subject,
+                                         .bursts = bursts,
+                                         .accesses = accesses / reuse->seconds,
+                                         .bytes = {share.read.value, share.written.value, error_of(reuse, &share.read),
+                                                   error_of(reuse, &share.written)}});
     }
     answer->all = (struct reuse_bytes){all_read.value, all_written.value, error_of(reuse, &all_read),
                                        error_of(reuse, &all_written)};
@@ -640,9 +727,10 @@ struct reuse_check reuse_check(const struct reuse *reuse, const struct calibrati
             check.cache = calibration->caches[i].size;
     for (size_t i = 0; i < count && check.cache; i++) {
         const struct event_reuse *event = &rows[i].event;
-        if (!(event->flags & REUSE_TIMED) || event->bin >= REUSE_BINS || event->count > UINT32_MAX)
+        const struct burst *burst = burst_of(reuse, rows[i].thread, event->burst);
+        if (!(event->flags & REUSE_TIMED) || event->bin >= REUSE_BINS || event->count > UINT32_MAX || !burst)
             continue;
-        double used = footprint(&reuse->all[GROUPS], reuse_bin_time(event->bin)) * CACHE_LINE;
+        double used = footprint(&reuse->all[burst->phase][GROUPS], reuse_bin_time(event->bin)) * CACHE_LINE;
         bool near = calibration_level(calibration, (uint32_t)event->count) <= PRIVATE;
         if (used * FACTOR < (double)check.cache) {
             check.inside++;

@@ -30,7 +30,7 @@ static unsigned last_watched(const struct reuse_watched *watched)
 {
     unsigned last = 0;
     for (unsigned bin = 0; watched && bin < REUSE_BINS; bin++)
-        if (watched->known[bin] >= thresholds.bursts)
+        if (watched->known[bin] >= thresholds.long_bursts)
             last = bin;
     return last;
 }
