@@ -38,15 +38,13 @@ bool flexmalloc_is_line(const char *line)
            (line_colon(line, length) || offset_bang(line, length));
 }
 
-/* Frames that FlexMalloc's makers of files could not name, and those of libc before main or a thread's start routine: nothing is
- * compared from there on. */
-static bool ends_chain(const char *frame)
+bool flexmalloc_ends_chain(const char *frame)
 {
     static const char *const ends[] = {"Unresolved", "_NOT_Found", "libc-start.c", "libc_start_call_main.h",
                                        "clone.S",    "clone3.S",   "start.S",      "pthread_create.c"};
     for (unsigned i = 0; i < sizeof ends / sizeof *ends; i++) {
         size_t length = strlen(ends[i]);
-        if (strncmp(frame, ends[i], length) == 0 && frame[length] == ':')
+        if (strncmp(frame, ends[i], length) == 0 && (frame[length] == ':' || !frame[length]))
             return true;
     }
     return false;
@@ -57,7 +55,7 @@ static char *read_frame(struct plan_reading *reading, const char *frame)
 {
     const char *bang = offset_bang(frame, strlen(frame));
     if (!bang && line_colon(frame, strlen(frame)))
-        return mem_strdup(ends_chain(text_file_name(frame)) ? "" : text_file_name(frame));
+        return mem_strdup(flexmalloc_ends_chain(text_file_name(frame)) ? "" : text_file_name(frame));
     if (!bang) {
         plan_complain(reading, "'%s' is no frame of a call chain: file.c:12 or /path/module!1f2a is wanted", frame);
         return NULL;

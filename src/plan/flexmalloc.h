@@ -26,6 +26,10 @@ void plan_allocators_free(struct plan_allocators *allocators);
 const char *flexmalloc_refuses(const struct placement_plan *plan, size_t index);
 void flexmalloc_write(FILE *out, const struct placement_plan *plan, const struct plan_allocators *allocators);
 
+/* Whether a chain is over at this file: of a frame of libc's before main or a thread's start routine, or of one that FlexMalloc's makers of
+ * files could not name. FlexMalloc itself cannot name such a frame of libc either, and compares what is before it. */
+bool flexmalloc_ends_chain(const char *frame);
+
 /* For plan_read.c: whether the first line that says something is one; each line that is no comment. */
 bool flexmalloc_is_line(const char *line);
 int flexmalloc_read_line(struct plan_reading *reading, char *line);

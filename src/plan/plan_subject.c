@@ -1,6 +1,7 @@
 #include "plan/plan_subject.h"
 
 #include "base/text.h"
+#include "plan/flexmalloc.h"
 #include "symbols/search.h"
 
 #include <stdlib.h>
@@ -114,13 +115,15 @@ static char *site_name(struct placement_plan *plan, const struct flow *flow, con
     return offsets_name(plan, flow, frames, last);
 }
 
-/* The whole call chain by lines, up to the first frame that has none; NULL when that is the innermost. */
+/* The call chain by lines, up to main, a thread's start routine or the first frame that has none; NULL when that is the innermost. */
 char *plan_site_lines(const struct flow *flow, const struct flow_site *site)
 {
     struct flow_frame frames[FRAMES_MOST];
     size_t count = flow_stack_places(flow, site->process, site->stack, frames, FRAMES_MOST);
     char *chain = NULL;
     for (size_t i = 0; i < count && *frames[i].symbol.file && frames[i].symbol.line; i++) {
+        if (flexmalloc_ends_chain(text_file_name(frames[i].symbol.file)))
+            break;
         if (i && frames[i].addr == frames[i - 1].addr)
             continue; /* inlined here */
         char *frame = line_name(frames[i].symbol.file, frames[i].symbol.line);

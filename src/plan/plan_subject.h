@@ -9,5 +9,5 @@
 char *plan_subject_name(struct placement_plan *plan, const struct flow *flow, const struct facts_subject *subject,
                         enum place_kind *kind);
 
-/* The whole call chain by lines, up to the first frame that has none; NULL when that is the innermost. The caller frees it. */
+/* The call chain by lines, up to main, a thread's start routine or the first frame that has none; NULL when that is the innermost. The caller frees it. */
 char *plan_site_lines(const struct flow *flow, const struct flow_site *site);
