@@ -71,6 +71,25 @@ struct unit_scopes {
     uint64_t seen;                /* the entry that the walk has come to */
 };
 
+struct local {
+    Dwarf_Die die;
+    const char *name;
+    const char *type; /* NULL until asked for */
+    uint32_t block;   /* or NO_BLOCK */
+};
+
+struct local_block {
+    Dwarf_Die die;
+    uint32_t around; /* or NO_BLOCK */
+};
+
+#define NO_BLOCK UINT32_MAX
+
+struct locals { /* variables and parameters with a name, of a function or an inlined call */
+    array_of(struct local) items;
+    array_of(struct local_block) blocks;
+};
+
 struct debuginfo {
     Dwarf *dwarf;
     struct symbols *symbols;
@@ -82,6 +101,8 @@ struct debuginfo {
     array_of(struct member) members;
     bool thread_locals_read;
     array_of(struct local_variable) thread_locals;
+    struct map64 locals_of; /* die_key() of a function or inlined call -> which of: */
+    array_of(struct locals) locals;
     struct map64 type_texts;     /* die_key() of a type -> its text, interned */
     struct map64 scopes;         /* die_key() of entries without linkage name -> interned "namespace::class::" */
     struct map64 scopes_of_unit; /* die_key() of a unit -> which of: */

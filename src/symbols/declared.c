@@ -38,38 +38,77 @@ struct frame { /* of a call chain: what its code can name */
 };
 
 /* Blocks of an abstract original have no addresses. */
-static bool is_in_sight(const struct frame *frame, Dwarf_Die *block)
+static bool is_in_sight(const struct frame *frame, const struct locals *locals, uint32_t block)
 {
-    return !(dwarf_hasattr(block, DW_AT_low_pc) || dwarf_hasattr(block, DW_AT_ranges)) ||
-           dwarf_haspc(block, frame->addr) == 1;
+    for (; block != NO_BLOCK; block = locals->blocks.items[block].around) {
+        Dwarf_Die *die = &locals->blocks.items[block].die;
+        if ((dwarf_hasattr(die, DW_AT_low_pc) || dwarf_hasattr(die, DW_AT_ranges)) &&
+            dwarf_haspc(die, frame->addr) != 1)
+            return false;
+    }
+    return true;
 }
 
-/* Variables and parameters in `parent` and its blocks that pass; returns how many, and one of them: the innermost. */
-static unsigned locals(const struct frame *frame, const Dwarf_Die *parent, die_test test, const char *wanted,
-                       Dwarf_Die *found, int depth)
+static void read_locals(struct locals *locals, const Dwarf_Die *parent, uint32_t block, int depth)
 {
     Dwarf_Die die, around = *parent;
-    unsigned count = 0;
     if (depth > DIE_DEPTH || !die_child(&around, &die))
-        return 0;
+        return;
     do {
         int tag = dwarf_tag(&die);
-        if (tag == DW_TAG_lexical_block && is_in_sight(frame, &die))
-            count += locals(frame, &die, test, wanted, found, depth + 1);
-        else if ((tag == DW_TAG_variable || tag == DW_TAG_formal_parameter) && test(frame->info, &die, wanted)) {
-            *found = die;
-            count++;
-        }
+        const char *name = tag == DW_TAG_variable || tag == DW_TAG_formal_parameter ? dwarf_diename(&die) : NULL;
+        if (name)
+            array_push(&locals->items, (struct local){.die = die, .name = name, .block = block});
+        if (tag != DW_TAG_lexical_block)
+            continue;
+        array_push(&locals->blocks, (struct local_block){.die = die, .around = block});
+        read_locals(locals, &die, (uint32_t)locals->blocks.count - 1, depth + 1);
     } while (die_next(&die));
+}
+
+/* Read once: a function that much was inlined into is long, and each of its blocks of memory asks. */
+static struct locals *locals_in(struct debuginfo *info, const Dwarf_Die *function)
+{
+    bool is_new;
+    uint64_t *place = map64_insert(&info->locals_of, die_key(function), &is_new);
+    if (is_new) {
+        *place = info->locals.count;
+        array_push(&info->locals, (struct locals){0});
+        read_locals(&info->locals.items[*place], function, NO_BLOCK, 0);
+    }
+    return &info->locals.items[*place];
+}
+
+static const char *local_type(struct debuginfo *info, struct local *local)
+{
+    Dwarf_Die type;
+    if (!local->type)
+        local->type = die_type(&local->die, &type) ? type_text_of(info, &type) : "";
+    return local->type;
+}
+
+/* Variables and parameters of `function` and its blocks that pass; returns how many, and one of them: the innermost. */
+static unsigned locals(const struct frame *frame, const Dwarf_Die *function, die_test test, const char *wanted,
+                       Dwarf_Die *found)
+{
+    struct locals *all = locals_in(frame->info, function);
+    unsigned count = 0;
+    array_each (&all->items, struct local, local) {
+        const char *text = test == is_named ? local->name : local_type(frame->info, local);
+        if (strcmp(text, wanted) != 0 || !is_in_sight(frame, all, local->block))
+            continue;
+        *found = local->die;
+        count++;
+    }
     return count;
 }
 
 /* Clang does not list parameters that need no place where a function is inlined; the function itself has them. */
 static unsigned locals_of(const struct frame *frame, die_test test, const char *wanted, Dwarf_Die *found)
 {
-    unsigned count = locals(frame, &frame->function, test, wanted, found, 0);
+    unsigned count = locals(frame, &frame->function, test, wanted, found);
     if (count == 0 && frame->origin.addr != frame->function.addr)
-        count = locals(frame, &frame->origin, test, wanted, found, 0);
+        count = locals(frame, &frame->origin, test, wanted, found);
     return count;
 }
 

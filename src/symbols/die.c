@@ -5,14 +5,14 @@
 
 bool die_child(Dwarf_Die *parent, Dwarf_Die *child)
 {
-    Dwarf_Off above = dwarf_dieoffset(parent);
-    return dwarf_child(parent, child) == 0 && dwarf_dieoffset(child) > above;
+    const char *above = parent->addr;
+    return dwarf_child(parent, child) == 0 && (const char *)child->addr > above;
 }
 
 bool die_next(Dwarf_Die *die)
 {
-    Dwarf_Off before = dwarf_dieoffset(die);
-    return dwarf_siblingof(die, die) == 0 && dwarf_dieoffset(die) > before;
+    const char *before = die->addr;
+    return dwarf_siblingof(die, die) == 0 && (const char *)die->addr > before;
 }
 
 uint64_t die_number(Dwarf_Die *die, unsigned attribute, uint64_t otherwise)

@@ -102,6 +102,12 @@ void debuginfo_close(struct debuginfo *info)
     array_free(&info->variables);
     array_free(&info->members);
     array_free(&info->thread_locals);
+    map64_free(&info->locals_of);
+    array_each (&info->locals, struct locals, locals) {
+        array_free(&locals->items);
+        array_free(&locals->blocks);
+    }
+    array_free(&info->locals);
     map64_free(&info->type_texts);
     map64_free(&info->scopes);
     map64_free(&info->scopes_of_unit);
