@@ -48,7 +48,8 @@ def cxx():
 @check("behind templates in the shapes of Eigen, Kokkos and Boost: members, of two objects too, results of operators, deep expressions, what a sort merges in")
 def libraries():
     with nlens.Folder() as folder:
-        rows = nlens.report(nlens.record(folder, [example("cxx_libraries")], OFTEN, bursts=600).trace, "sites")["sites"]
+        trace = nlens.record(folder, [example("cxx_libraries")], OFTEN, bursts=600).trace
+        rows = nlens.report(trace, "sites")["sites"]
         source = "cxx_libraries.cc"
         for name in ("Solver::left", "Solver::field #2", "Solver::grid"): # the first of field is its record
             assert row_named(rows, name, "variable")["line"] == site_line(source, "solver"), nlens.describe(rows)
@@ -57,6 +58,11 @@ def libraries():
                            ("second.cells", "second")):
             mine = [row for row in rows if re.fullmatch(re.escape(name) + r"( #\d+)?", row["variable"] or "") and row["size"] >= 2 << 20]
             assert [row["line"] for row in mine] == [site_line(source, line)], (name, nlens.describe(rows))
+        for row in nlens.report(trace, "objects")["objects"]:  # a page of its own: the name that the tables have, chains that fit
+            lines = text("report", "object", str(row["id"]), trace, "--width", "80").split("\n")
+            assert all(len(line) <= 80 for line in lines), lines
+            if row["variable"]:
+                assert lines[0].startswith("Object %d: %s(" % (row["id"], row["variable"])), lines
         merged = [row for row in rows if row["file"] and row["file"].endswith(source) and row["line"] == site_line(source, "sorted")]
         assert len(merged) == 1 and merged[0]["name"].startswith("stable_sort ("), nlens.describe(rows)
         assert not merged[0]["variable"], merged

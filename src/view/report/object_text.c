@@ -17,14 +17,30 @@ struct life { /* accesses in slices of the object's life as it was sampled */
     uint64_t reads[SLICES], writes[SLICES], remote[SLICES];
 };
 
-static void put_line(FILE *out, const char *title, const char *text)
+static void put_line(FILE *out, const struct view_options *options, const char *title, const char *text)
 {
-    char *safe = text_safe_fit(text, LONGEST_NAME);
-    fprintf(out, "  %-11s  %s\n", title, safe);
-    free(safe);
+    paragraph_labelled(out, title, 2, 15, options->width, "%s", text);
 }
 
-static void put_chain(const struct flow *flow, const struct row *row, FILE *out)
+/* Where the line is short, file and line stay, and the function is cut. */
+static void put_frame(const struct symbol_frame *frame, bool named, const struct view_options *options, FILE *out)
+{
+    enum { MARK = 4, LEAST = 8 };
+    const char *function = *frame->function ? frame->function : "?";
+    char *place = frame->line ? mem_format(" (%s:%u)%s", frame->file, frame->line, frame->inlined ? " inlined" : "")
+                  : *frame->function && !frame->offset ? mem_strdup("")
+                                                       : mem_format("+0x%lx", (unsigned long)frame->offset);
+    size_t width = options->width ? options->width : LONGEST_NAME;
+    char *where = text_safe_fit(place, width > MARK + LEAST ? width - MARK - LEAST : LEAST);
+    size_t taken = MARK + text_width(where);
+    char *safe = text_safe_fit(function, width > taken + LEAST ? width - taken : LEAST);
+    fprintf(out, "  %s %s%s\n", named ? ">" : " ", safe, where);
+    free(safe);
+    free(where);
+    free(place);
+}
+
+static void put_chain(const struct flow *flow, const struct row *row, const struct view_options *options, FILE *out)
 {
     const struct flow_site *site = row->site != FLOW_NONE ? flow_site(flow, row->site) : NULL;
     const struct flow_object *object = flow_object(flow, row->object);
@@ -34,17 +50,8 @@ static void put_chain(const struct flow *flow, const struct row *row, FILE *out)
     size_t count = flow_stack_frames(flow, object->stack_process, object->stack, frames, MAX_FRAMES);
     fputs("\nAllocated at\n", out);
     for (size_t i = 0; i < count; i++) {
-        char *line = frames[i].line ? mem_format("%s (%s:%u)%s", *frames[i].function ? frames[i].function : "?",
-                                                 frames[i].file, frames[i].line, frames[i].inlined ? " inlined" : "")
-                     : *frames[i].function && !frames[i].offset
-                         ? mem_strdup(frames[i].function)
-                         : mem_format("%s+0x%lx", *frames[i].function ? frames[i].function : "?",
-                                      (unsigned long)frames[i].offset);
-        char *safe = text_safe_fit(line, LONGEST_NAME);
         bool named = site->line && site->line == frames[i].line && strcmp(site->function, frames[i].function) == 0;
-        fprintf(out, "  %s %s\n", named ? ">" : " ", safe);
-        free(safe);
-        free(line);
+        put_frame(&frames[i], named, options, out);
     }
 }
 
@@ -162,7 +169,8 @@ static void put_stacks(const struct rows *rows, const struct row *row, const str
 }
 
 /* Which part of the file it is, and which part of that was seen used. */
-static void put_part(const struct flow *flow, const struct flow_object *object, FILE *out)
+static void put_part(const struct flow *flow, const struct flow_object *object, const struct view_options *options,
+                     FILE *out)
 {
     char text[160];
     uint64_t low = UINT64_MAX, high = 0;
@@ -175,12 +183,12 @@ static void put_part(const struct flow *flow, const struct flow_object *object, 
     flow_iter_free(iter);
     snprintf(text, sizeof text, "bytes 0x%lx to 0x%lx of the file", (unsigned long)object->offset,
              (unsigned long)(object->offset + object->size));
-    put_line(out, "part", text);
+    put_line(out, options, "part", text);
     if (low > high)
         return;
     snprintf(text, sizeof text, "bytes 0x%lx to 0x%lx", (unsigned long)(low - object->addr + object->offset),
              (unsigned long)(high - object->addr + object->offset));
-    put_line(out, "used", text);
+    put_line(out, options, "used", text);
 }
 
 static void put_homes(const struct rows *rows, const struct row *row, FILE *out)
@@ -203,42 +211,42 @@ static void put_object(const struct rows *rows, const struct row *row, const str
     const struct flow_object *object = flow_object(flow, row->object);
     const struct flow_thread *maker = row->alloc_thread != FLOW_NONE ? flow_thread(flow, row->alloc_thread) : NULL;
     char text[256];
-    char *safe = text_safe_fit(*row->name ? row->name : "?", LONGEST_NAME);
     if (row->kind == OBJECT_STACK)
-        fprintf(out, "Object %u: stacks of process %u\n\n", row->object, row->pid);
+        paragraph(out, 0, options->width, "", "Object %u: stacks of process %u", row->object, row->pid);
+    else if (*row->variable)
+        paragraph(out, 0, options->width, "", "Object %u: %s(%s:%u)", row->object, row->variable,
+                  text_file_name(row->file), row->line);
     else
-        fprintf(out, "Object %u: %s\n\n", row->object, safe);
-    free(safe);
+        paragraph(out, 0, options->width, "", "Object %u: %s", row->object, *row->name ? row->name : "?");
+    fputc('\n', out);
     if (row->kind == OBJECT_STACK)
         snprintf(text, sizeof text, "%s stack%s, %s", number_count(row->count), row->count == 1 ? "" : "s",
                  number_bytes(row->size));
     else
         snprintf(text, sizeof text, "%s, %s at 0x%lx in process %u", view_kind_name(row->kind), number_bytes(row->size),
                  (unsigned long)object->addr, row->pid);
-    put_line(out, "what", text);
+    put_line(out, options, "what", text);
     if (row->kind == OBJECT_FILE)
-        put_part(flow, object, out);
-    if (*row->variable)
-        put_line(out, "variable", row->variable);
+        put_part(flow, object, options, out);
     if (row->type && *row->type)
-        put_line(out, "type", row->type);
+        put_line(out, options, "type", row->type);
     if (row->label)
-        put_line(out, "site", row->label);
+        put_line(out, options, "site", row->label);
     if (*row->via)
-        put_line(out, "via", row->via);
+        put_line(out, options, "via", row->via);
     if (row->blocks_of)
-        put_line(out, "blocks of", row->blocks_of);
+        put_line(out, options, "blocks of", row->blocks_of);
     if (maker && row->kind == OBJECT_STATIC) {
         snprintf(text, sizeof text, "%s (%u): a thread-local variable", *maker->name ? maker->name : "thread",
                  maker->tid);
-        put_line(out, "thread's", text);
+        put_line(out, options, "thread's", text);
     } else if (maker && row->kind != OBJECT_STACK && row->site != FLOW_NONE) {
         char cpu[24] = "";
         if (object->alloc_cpu != UINT16_MAX)
             snprintf(cpu, sizeof cpu, " on CPU %u", object->alloc_cpu);
         snprintf(text, sizeof text, "by %s (%u)%s with %s", *maker->name ? maker->name : "thread", maker->tid, cpu,
                  object->alloc_name);
-        put_line(out, "allocated", text);
+        put_line(out, options, "allocated", text);
     }
     if (row->end == UINT64_MAX)
         snprintf(text, sizeof text, "from %s to the end",
@@ -246,7 +254,7 @@ static void put_object(const struct rows *rows, const struct row *row, const str
     else
         snprintf(text, sizeof text, "from %s to %s", number_seconds((double)(row->start - flow_start(flow)) * 1e-9),
                  number_seconds((double)(row->end - flow_start(flow)) * 1e-9));
-    put_line(out, "lifetime", text);
+    put_line(out, options, "lifetime", text);
     snprintf(text, sizeof text, "%s (%s of all), %s, %s on average, 95%% within %s", number_count(row->totals.samples),
              number_percent(row->totals.samples, rows->samples),
              number_remote(row->totals.remote, row->totals.home_known),
@@ -261,7 +269,7 @@ static void put_object(const struct rows *rows, const struct row *row, const str
     struct life life;
     read_life(flow, row->object, &life);
     put_life(flow, &life, options->ascii, out);
-    put_chain(flow, row, out);
+    put_chain(flow, row, options, out);
 }
 
 int view_object(const struct flow *flow, uint32_t object, const struct view_options *options, FILE *out,
