@@ -28,8 +28,8 @@ static const char *name_users(struct consult *it)
     size_t used = 0, named = 0;
     array_each (&subject->users, const struct fact_user, user) {
         const struct flow_thread *thread = flow_thread(it->facts->flow, user->thread);
-        if (!thread || user->samples == 0 || named == NAMED_THREADS)
-            continue;
+        if (!thread || user->samples == 0 || named == NAMED_THREADS || named == subject->using_threads)
+            continue; /* strays come last */
         int length = snprintf(names + used, sizeof names - used, "%s%u on node %d", named ? ", " : "", thread->tid,
                               node_number(it->facts, user->node));
         used += length > 0 ? (size_t)length : 0;
@@ -43,13 +43,14 @@ static const char *explain(struct consult *it)
 {
     const struct facts_subject *subject = it->subject;
     double part = share_of(subject->true_sharing, subject->totals.samples);
+    unsigned writers = subject->writers < subject->using_threads ? subject->writers : subject->using_threads;
     it->finding->lost_time_share = subject->slow_time * part;
     it->finding->gain = text(it, "%.1f%% of run time, if lines stay on one node.", 100 * it->finding->lost_time_share);
     return text(
         it,
         "%.0f%% of its accesses go to cache lines whose bytes several threads use and some write; %u threads of %u "
         "nodes do, %u of them write: %s. Each write moves the line to another node.",
-        100 * part, subject->using_threads, subject->using_nodes, subject->writers, name_users(it));
+        100 * part, subject->using_threads, subject->using_nodes, writers, name_users(it));
 }
 
 static void advise(struct consult *it)
