@@ -487,7 +487,7 @@ static void judge_on(struct findings *findings, const struct model *machine)
         findings->decide = ""; /* what is open is no matter of more bursts */
     if (!findings->decided && !*findings->decide && judge.traffic->recorded && judge.traffic->too_few)
         findings->decide =
-            findings_record_more(findings, fmax(2, 2.0 * thresholds.long_bursts / (double)(judge.traffic->bursts + 1)));
+            findings_deciding(findings, fmax(2, 2.0 * thresholds.long_bursts / (double)(judge.traffic->bursts + 1)));
     gains_free(&judge.gains);
     demand_free(judge.demand);
 }

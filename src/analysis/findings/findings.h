@@ -144,7 +144,10 @@ double findings_stall(const struct findings *findings, uint32_t object, double s
 /* The command that records `factor` times as many bursts; "" when it is not known how this was recorded. */
 const char *findings_record_more(struct findings *findings, double factor);
 
-/* The recording's command as one types it; "./app ..." where there is none or it is too long for a line. */
+/* The same, or more of them: as many as the program and all that is undecided need. "" too when no such command would do. */
+const char *findings_deciding(struct findings *findings, double factor);
+
+/* The recording's command as one types it; "./app ..." where there is none or it is too long to be typed. */
 const char *findings_app(const struct findings *findings);
 
 /* The verdict's first sentence, without the full stop. */

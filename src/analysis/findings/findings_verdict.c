@@ -15,7 +15,7 @@
 
 static const double UNSEEN = 3; /* the rule of three */
 
-enum { COMMAND_MAX = 60 };
+enum { COMMAND_MAX = 400 };
 
 /* What placement can change: not what threads write in turn, nor tables of libraries, whose place is the loader's and which stay in
  * the caches of every node that reads them. */
@@ -191,14 +191,23 @@ static double findings_more_bursts(const struct findings *findings)
     return findings->facts->timed ? 1 : 2;
 }
 
-/* Bursts as many times more often as the worst case needs. */
-void findings_decide(struct findings *findings)
+const char *findings_deciding(struct findings *findings, double factor)
 {
-    const struct facts *facts = findings->facts;
-    double factor = findings->decided || facts->node_count < 2 ? 1 : findings_more_bursts(findings);
+    double bursts = (double)findings->facts->bursts;
     array_each (&findings->undecided, const struct undecided, undecided) {
         double wanted = undecided->bursts ? (double)undecided->needed / (double)undecided->bursts : 1;
         factor = wanted > factor ? wanted : factor;
     }
-    findings->decide = factor > 1 ? findings_record_more(findings, factor) : "";
+    if (bursts * factor < thresholds.fewest_bursts)
+        factor = thresholds.fewest_bursts / fmax(bursts, 1);
+    return factor > 1 ? findings_record_more(findings, factor) : "";
+}
+
+/* Bursts as many times more often as the worst case needs. */
+void findings_decide(struct findings *findings)
+{
+    bool open = !findings->decided && findings->facts->node_count > 1;
+    findings->decide = open || findings->undecided.count
+                           ? findings_deciding(findings, open ? findings_more_bursts(findings) : 1)
+                           : "";
 }
