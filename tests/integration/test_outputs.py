@@ -109,6 +109,18 @@ def numbers(value, path=""):
         yield path, value
 
 
+@check("a command in a finding that is too long for a line goes on behind a backslash, and can be typed")
+def long_commands():
+    with nlens.Folder() as folder:
+        program = [nlens.example("demo"), *["--side=1448"] * 8, "--of='a b'"]
+        ended = nlens.record(folder, program, ["-q", "-F", "3000", "--topology", "numa:4 core:2"], longer=1 / 16)
+        assert ended.status == 0, ended
+        text = printed("report", "patterns", ended.trace)
+        assert all(len(line) <= WIDTH for line in text.splitlines()), text
+        commands = [shlex.split(line.strip()) for line in text.replace("\\\n", " ").splitlines() if line.strip().startswith("numalens migrate -- ")]
+        assert commands and all(words[3:-1] == program for words in commands), text  # the end of the comment that it stands in
+
+
 @check("nothing is wider than a terminal of 80 columns; no percentage is below 0 or above 100")
 def wide():
     wrong = []
