@@ -17,6 +17,22 @@ static void little_is_nothing(void **state)
     made_free(made);
 }
 
+/* Where as many bursts again would do for the program, what is undecided may need more. */
+static void a_command_decides_all(void **state)
+{
+    (void)state;
+    struct made *made = make();
+    made->facts.bursts = 500;
+    made->object->bursts = 4;
+    assert_string_equal(patterns(made), "");
+    assert_int_equal(made->findings->undecided.count, 1);
+    assert_true(4 * findings_needed(made->findings, 2) >= (double)made->findings->undecided.items[0].needed);
+    assert_true(findings_needed(made->findings, 100) == 100);
+    made->facts.bursts = 3; /* too few of the whole program */
+    assert_true(3 * findings_needed(made->findings, 2) >= thresholds.fewest_bursts);
+    made_free(made);
+}
+
 /* A small thing that is always in a cache costs nothing by being far; nor does a line that moves between caches. */
 static void what_caches_answer_is_nothing(void **state)
 {
@@ -250,6 +266,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(little_is_nothing),
+        cmocka_unit_test(a_command_decides_all),
         cmocka_unit_test(what_caches_answer_is_nothing),
         cmocka_unit_test(the_verdict_needs_a_cost),
         cmocka_unit_test(the_verdict_is_an_interval),

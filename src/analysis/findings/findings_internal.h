@@ -153,6 +153,7 @@ bool subject_loaded(const struct facts *facts, const struct facts_subject *subje
 /* findings_verdict.c: whether NUMA slows the program, and the command that would decide what is undecided. */
 void findings_judge_whole(struct findings *findings);
 void findings_decide(struct findings *findings);
+double findings_needed(const struct findings *findings, double factor); /* times as many bursts, as findings_deciding */
 
 /* As findings_text. */
 const char *findings_vtext(struct findings *findings, const char *format, va_list args)

@@ -191,15 +191,19 @@ static double findings_more_bursts(const struct findings *findings)
     return findings->facts->timed ? 1 : 2;
 }
 
-const char *findings_deciding(struct findings *findings, double factor)
+double findings_needed(const struct findings *findings, double factor)
 {
     double bursts = (double)findings->facts->bursts;
     array_each (&findings->undecided, const struct undecided, undecided) {
         double wanted = undecided->bursts ? (double)undecided->needed / (double)undecided->bursts : 1;
         factor = wanted > factor ? wanted : factor;
     }
-    if (bursts * factor < thresholds.fewest_bursts)
-        factor = thresholds.fewest_bursts / fmax(bursts, 1);
+    return fmax(factor, thresholds.fewest_bursts / fmax(bursts, 1));
+}
+
+const char *findings_deciding(struct findings *findings, double factor)
+{
+    factor = findings_needed(findings, factor);
     return factor > 1 ? findings_record_more(findings, factor) : "";
 }
 
