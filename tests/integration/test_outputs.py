@@ -112,8 +112,8 @@ def numbers(value, path=""):
 @check("a command in a finding that is too long for a line goes on behind a backslash, and can be typed")
 def long_commands():
     with nlens.Folder() as folder:
-        program = [nlens.example("demo"), *["--side=1448"] * 8, "--of='a b'"]
-        ended = nlens.record(folder, program, ["-q", "-F", "3000", "--topology", "numa:4 core:2"], longer=1 / 16)
+        program = [nlens.example("patterns/far_initialised"), "bad", *["--threads=4"] * 9]
+        ended = nlens.record(folder, program, ["-q", "-F", "3000", "--burst", "8", "--topology", "numa:4 core:2"], bursts=400)
         assert ended.status == 0, ended
         text = printed("report", "patterns", ended.trace)
         assert all(len(line) <= WIDTH for line in text.splitlines()), text
