@@ -63,6 +63,7 @@ struct agent_thread {
     bool stack_asked;         /* thread.c: the kernel was asked for the stack's place */
     bool loading;             /* hook_dl.c: what it finds loaded, nobody can have used yet */
     bool asked_ticks;         /* mask.c: the program itself has last asked for ticks' signals to be blocked */
+    uint8_t stack_young;      /* stack.c: chains that the child of a fork walks before it keeps any */
     uint64_t stack_low, stack_high;
     uint64_t block; /* heap.c: bytes of the block whose chain is asked for, where it may be an array's; or 0 */
     struct stack_table *stacks; /* chains this thread has sent; mapped lazily */

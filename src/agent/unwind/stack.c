@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <string.h>
 
-enum { LAST_NUMBER = INT32_MAX };
+enum { LAST_NUMBER = INT32_MAX, YOUNG = 3 };
 
 /* All written once, by the thread that loads the interpreter. */
 AGENT_HOT unsigned (*stack_script)(struct agent_thread *self, struct script_thread *thread, struct script_frame *frames,
@@ -21,9 +21,11 @@ uint64_t (*stack_script_array)(struct agent_thread *self, struct script_thread *
 uint64_t stack_script_start, stack_script_end;
 void (*stack_script_free)(struct script_thread *thread);
 
-/* The tables stay, and what is in them is known by its number to be the parent's: a short-lived child has no use for new ones. */
+/* The tables stay, and what is in them is known by its number to be the parent's: a short-lived child has no use for new ones. Most
+ * children end or become another program after a few allocations: to keep those chains would copy four pages of the parent's. */
 void stack_forked(struct agent_thread *self)
 {
+    self->stack_young = YOUNG;
     self->stack_base = self->stacks ? self->stacks->last : 0;
 }
 
@@ -31,7 +33,7 @@ void stack_forget(struct agent_thread *self)
 {
     struct stack_table *table = self->stacks;
     self->stacks = NULL;
-    self->stack_base = 0;
+    self->stack_base = self->stack_young = 0;
     if (!table)
         return;
     stack_chains_free(&table->chains);
@@ -77,7 +79,7 @@ static uint32_t chain_number(struct agent_thread *self, struct stack_table *tabl
         return 0;
     }
     number = chain_send(self, table, frames, depth, cut, may_wait);
-    if (number)
+    if (number && !self->stack_young)
         stack_chains_put(&table->chains, hash, number);
     return number;
 }
@@ -101,7 +103,9 @@ static __attribute__((noinline)) uint32_t number_by_walk(struct agent_thread *se
     uint32_t number = chain_number(self, table, frames, depth, cut, may_wait);
     if (number == 0)
         return 0;
-    if (high && !(regs->sp & 7)) {
+    if (self->stack_young) {
+        self->stack_young--;
+    } else if (high && !(regs->sp & 7)) {
         walked->fp = regs->fp;
         walked->lr = regs->lr;
         walked->number = number;
