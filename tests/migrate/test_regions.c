@@ -37,12 +37,12 @@ static uint64_t any(struct run *run, uint64_t below)
 
 typedef uint32_t (*user)(struct run *run, uint64_t page);
 
-/* So many accesses at random, each by who uses the page; then all that is decided is done. */
-static void pass(struct run *run, user who, unsigned samples)
+/* So many accesses at random in some of the pages, each by who uses the page; then all that is decided is done. */
+static void pass_in(struct run *run, user who, unsigned samples, uint64_t from, uint64_t count)
 {
     struct bench *bench = &run->bench;
     for (unsigned i = 0; i < samples; i++) {
-        uint64_t page = any(run, PAGES);
+        uint64_t page = from + any(run, count);
         uint32_t node = who(run, page);
         touch(bench->map, FIRST + page, 10 + node, node, 4);
     }
@@ -50,6 +50,11 @@ static void pass(struct run *run, user who, unsigned samples)
     struct moved result = {0};
     mover_run(&result, &bench->plan, &bench->memory, bench->history, run->interval);
     page_map_clear(bench->map);
+}
+
+static void pass(struct run *run, user who, unsigned samples)
+{
+    pass_in(run, who, samples, 0, PAGES);
 }
 
 /* The share of pages that are where they are used. */
@@ -198,6 +203,22 @@ static void a_change_is_seen_in_two_intervals(void **state)
     run_end(&run);
 }
 
+/* An interval sees a fifth of a sweep: what the one before has seen is elsewhere. */
+static void sweeps_are_followed(void **state)
+{
+    (void)state;
+    enum { PART = PAGES / 5, BURSTS = 30 };
+    struct run run;
+    run_start(&run);
+    for (uint64_t i = 0; i < 5; i++)
+        pass_in(&run, maker, 120, i * PART, PART);
+    unsigned bursts = 0;
+    for (uint64_t i = 0; well_placed(&run, one) <= 0.95 && bursts < 3000; i++, bursts += BURSTS)
+        pass_in(&run, one, BURSTS, i % 5 * PART, PART);
+    assert_true(bursts <= 300);
+    run_end(&run);
+}
+
 /* What was seen last shows where the budget is best spent; the rest comes with later intervals. */
 static void a_budget_is_kept(void **state)
 {
@@ -277,6 +298,7 @@ int main(void)
         cmocka_unit_test(few_samples_prove_nothing),
         cmocka_unit_test(users_that_change_are_followed),
         cmocka_unit_test(a_change_is_seen_in_two_intervals),
+        cmocka_unit_test(sweeps_are_followed),
         cmocka_unit_test(a_budget_is_kept),
         cmocka_unit_test(pages_of_unknown_users_keep_no_others_from_being_moved),
         cmocka_unit_test(what_is_dropped_is_reported),
