@@ -101,7 +101,7 @@ enum loss_cause {
     LOSS_PAUSED,          /* spans in which the recorder did not run: count 0 at the span's start, 1 at its end */
     LOSS_RESTRICTED,      /* processes recorded no further: they filter their system calls (seccomp) */
     LOSS_NO_COUNTER,      /* processes recorded no further: they forbid the processor's counter (PR_SET_TSC) */
-    LOSS_NO_TICK,         /* threads not sampled: the kernel gives them neither a perf event nor a timer, or no executable memory */
+    LOSS_NO_TICK,         /* threads not sampled: they get neither a perf event nor a timer, or no executable memory */
     LOSS_SANITIZED,       /* programs started without the agent: built with a sanitizer (base/sanitizer.h) */
     LOSS_TRACED,          /* programs started without the agent: under a debugger, a tracer or valgrind */
     LOSS_CAUSES
