@@ -45,7 +45,7 @@ static bool access_by_registers(struct importing *importing, const struct perf_f
         return false;
     if (!importing->ibs_known)
         importing->ibs_known = ibs_cpu_of(perf_file_facts(importing->file)->cpuid, &importing->ibs);
-    return importing->ibs_known && memory_from_ibs(access, sample, &event->layout, &importing->ibs);
+    return importing->ibs_known && memory_from_ibs(access, sample, &importing->ibs);
 }
 
 static bool access_by_fault(const struct perf_file_event *event, const struct perf_sample *sample,
@@ -113,10 +113,9 @@ static void each_record(struct importing *importing,
 }
 
 /* Records that the kernel had no room for, or the processor, as this one reports. */
-static uint64_t lost_by(const struct importing *importing, const struct perf_file_record *record)
+static uint64_t lost_by(const struct perf_file_record *record)
 {
-    struct perf_walk walk = {record->bytes + sizeof *record->header, record->bytes + record->size,
-                             perf_file_swapped(importing->file), false};
+    struct perf_walk walk = {record->bytes + sizeof *record->header, record->bytes + record->size, false};
     uint32_t type = record->header->type;
     if (type != PERF_RECORD_LOST && type != PERF_RECORD_LOST_SAMPLES)
         return 0;
@@ -139,10 +138,10 @@ static void look(struct importing *importing, const struct perf_file_record *rec
         return;
     }
     uint64_t time = time_of(record);
-    importing->result->lost += lost_by(importing, record);
+    importing->result->lost += lost_by(record);
     note_time(importing, time);
     perf_tasks_keep(&importing->tasks, record, time);
-    perf_spe_learn(importing->spe, importing->file, record);
+    perf_spe_learn(importing->spe, record);
 }
 
 static void look_at_access(void *context, const struct memory_access *access)
@@ -164,15 +163,14 @@ static void look_at_packets(struct importing *importing, const struct perf_file_
 }
 
 /* Where it happened, and the frames of the program: markers and the kernel's callers are skipped. */
-static uint16_t frames_of(const struct perf_sample *sample, const struct perf_layout *layout,
-                          uint64_t frames[MAX_DEPTH])
+static uint16_t frames_of(const struct perf_sample *sample, uint64_t frames[MAX_DEPTH])
 {
     const uint64_t kernel = 1ULL << 63;
     uint16_t depth = 0;
     if (sample->present & PERF_SAMPLE_IP && sample->ip & kernel)
         frames[depth++] = sample->ip;
     for (uint64_t i = 0; i < sample->callchain_count && depth < MAX_DEPTH; i++) {
-        uint64_t frame = perf_sample_frame(sample, layout, i);
+        uint64_t frame = perf_sample_frame(sample, i);
         if (!(frame & kernel))
             frames[depth++] = frame;
     }
@@ -237,7 +235,7 @@ static void put_sample(struct importing *importing, const struct perf_file_recor
         return;
     access.time = sample.time;
     access.period = perf_weight(&importing->weights, record->event, &sample, &access);
-    uint16_t depth = frames_of(&sample, &record->event->layout, frames);
+    uint16_t depth = frames_of(&sample, frames);
     put_access(importing, &access, &(struct perf_chain){frames, depth, false});
 }
 
@@ -255,8 +253,7 @@ static void put_packet(void *context, const struct memory_access *access)
 
 static void put_aux_loss(struct importing *importing, const struct perf_file_record *record)
 {
-    struct perf_walk walk = {record->bytes + sizeof *record->header, record->bytes + record->size,
-                             perf_file_swapped(importing->file), false};
+    struct perf_walk walk = {record->bytes + sizeof *record->header, record->bytes + record->size, false};
     perf_walk64(&walk); /* offset */
     perf_walk64(&walk); /* size */
     uint64_t flags = perf_walk64(&walk), time = own_time(importing, time_of(record));
@@ -267,7 +264,7 @@ static void put_aux_loss(struct importing *importing, const struct perf_file_rec
 static void put_loss(struct importing *importing, const struct perf_file_record *record)
 {
     bool throttled = record->header->type == PERF_RECORD_THROTTLE;
-    uint64_t count = throttled ? 1 : lost_by(importing, record);
+    uint64_t count = throttled ? 1 : lost_by(record);
     if (count)
         sink_loss(&importing->sink, own_time(importing, time_of(record)), 0, 0, throttled ? LOSS_THROTTLED : LOSS_PERF,
                   count);

@@ -133,10 +133,9 @@ static void learn_thread(struct perf_spe *spe, struct perf_walk *walk, bool fork
         *map64_insert(&spe->pids, tid, NULL) = pid;
 }
 
-void perf_spe_learn(struct perf_spe *spe, const struct perf_file *file, const struct perf_file_record *record)
+void perf_spe_learn(struct perf_spe *spe, const struct perf_file_record *record)
 {
-    struct perf_walk walk = {record->bytes + sizeof *record->header, record->bytes + record->size,
-                             perf_file_swapped(file), false};
+    struct perf_walk walk = {record->bytes + sizeof *record->header, record->bytes + record->size, false};
     switch (record->header->type) {
     case RECORD_AUXTRACE_INFO:
         learn_info(spe, &walk);
@@ -219,8 +218,7 @@ static void find_thread(const struct perf_spe *spe, const struct stretch *stretc
 void perf_spe_decode(struct perf_spe *spe, const struct perf_file *file, const struct perf_file_record *record,
                      void (*take)(void *context, const struct memory_access *access), void *context)
 {
-    struct perf_walk walk = {record->bytes + sizeof *record->header, record->bytes + record->size,
-                             perf_file_swapped(file), false};
+    struct perf_walk walk = {record->bytes + sizeof *record->header, record->bytes + record->size, false};
     struct buffer buffer = {0};
     perf_walk64(&walk); /* size */
     buffer.offset = perf_walk64(&walk);

@@ -12,7 +12,7 @@ struct perf_spe;
 struct perf_spe *perf_spe_new(void);
 void perf_spe_free(struct perf_spe *spe);
 
-void perf_spe_learn(struct perf_spe *spe, const struct perf_file *file, const struct perf_file_record *record);
+void perf_spe_learn(struct perf_spe *spe, const struct perf_file_record *record);
 bool perf_spe_present(const struct perf_spe *spe);
 
 /* Before each pass over the buffers. */

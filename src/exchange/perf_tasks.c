@@ -58,8 +58,7 @@ static void take_map(struct perf_tasks *tasks, struct perf_task *task, struct pe
 void perf_tasks_keep(struct perf_tasks *tasks, const struct perf_file_record *record, uint64_t time)
 {
     const struct perf_event_header *header = record->header;
-    struct perf_walk walk = {record->bytes + sizeof *header, record->bytes + record->size,
-                             record->event && record->event->layout.swapped, false};
+    struct perf_walk walk = {record->bytes + sizeof *header, record->bytes + record->size, false};
     struct perf_task task = {.time = time, .order = (uint32_t)tasks->items.count, .type = (uint8_t)header->type};
     switch (header->type) {
     case PERF_RECORD_FORK:

@@ -10,17 +10,6 @@ enum { /* the flags of perf_event_attr as bits of one word, in the order of the 
        FLAG_PRECISE = 15, /* two bits */
 };
 
-/* The flags are a bit-field: on a machine of the other byte order each byte holds its bits in reverse order. */
-static uint64_t flags_of(uint64_t word, bool swapped)
-{
-    if (!swapped)
-        return word;
-    uint64_t flags = 0;
-    for (unsigned bit = 0; bit < 64; bit++)
-        flags |= (word >> (63 - bit) & 1) << bit;
-    return flags;
-}
-
 /* Field by field: what an older or newer perf lacks or adds costs nothing but itself. */
 static struct perf_event_attr read_attr(struct perf_walk walk, struct perf_layout *layout)
 {
@@ -31,7 +20,7 @@ static struct perf_event_attr read_attr(struct perf_walk walk, struct perf_layou
     attr.sample_period = perf_walk64(&walk);
     attr.sample_type = perf_walk64(&walk);
     attr.read_format = perf_walk64(&walk);
-    uint64_t flags = flags_of(perf_walk64(&walk), walk.swapped);
+    uint64_t flags = perf_walk64(&walk);
     attr.sample_id_all = flags >> FLAG_SAMPLE_ID_ALL & 1;
     attr.use_clockid = flags >> FLAG_USE_CLOCKID & 1;
     attr.precise_ip = flags >> FLAG_PRECISE & 3;
@@ -51,7 +40,6 @@ static struct perf_event_attr read_attr(struct perf_walk walk, struct perf_layou
         .sample_regs_user = attr.sample_regs_user,
         .sample_regs_intr = attr.sample_regs_intr,
         .sample_id_all = attr.sample_id_all,
-        .swapped = walk.swapped,
     };
     return attr;
 }
@@ -119,7 +107,7 @@ const struct perf_file_event *perf_events_of(const struct perf_events *events, c
         offset = size - (size_t)place * 8;
     if ((size_t)place * 8 > size || offset + 8 > size || offset < sizeof *header)
         return NULL;
-    struct perf_walk walk = {bytes + offset, bytes + size, first->layout.swapped, false};
+    struct perf_walk walk = {bytes + offset, bytes + size, false};
     uint64_t id = perf_walk64(&walk);
     uint64_t *number = id == MAP64_EMPTY ? NULL : map64_find(&events->of_id, id);
     if (number)

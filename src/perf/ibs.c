@@ -176,12 +176,11 @@ static uint16_t width_of(uint64_t data3)
     return code >= 1 && code <= 7 ? (uint16_t)(1u << (code - 1)) : 0;
 }
 
-bool memory_from_ibs(struct memory_access *access, const struct perf_sample *sample, const struct perf_layout *layout,
-                     const struct ibs_cpu *cpu)
+bool memory_from_ibs(struct memory_access *access, const struct perf_sample *sample, const struct ibs_cpu *cpu)
 {
     if (!sample->raw)
         return false;
-    struct perf_walk walk = {sample->raw, sample->raw + sample->raw_size, layout->swapped, false};
+    struct perf_walk walk = {sample->raw, sample->raw + sample->raw_size, false};
     uint32_t capabilities = perf_walk32(&walk);
     uint64_t registers[REGISTERS];
     for (unsigned i = 0; i < REGISTERS; i++)

@@ -11,8 +11,7 @@ struct ibs_cpu {           /* that recorded it */
 };
 
 /* False when the op was no load or store, its address is not known, or the registers are cut short. */
-bool memory_from_ibs(struct memory_access *access, const struct perf_sample *sample, const struct perf_layout *layout,
-                     const struct ibs_cpu *cpu);
+bool memory_from_ibs(struct memory_access *access, const struct perf_sample *sample, const struct ibs_cpu *cpu);
 
 /* "AuthenticAMD-25-1-1" as perf's header reports it. False for other makers. */
 bool ibs_cpu_of(const char *cpuid, struct ibs_cpu *cpu);

@@ -3,7 +3,6 @@
 
 #include "base/error.h"
 
-#include <byteswap.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -27,10 +26,10 @@ void perf_input_skip(struct perf_input *input, size_t size); /* of what was peek
 
 int perf_input_seek(struct perf_input *input, uint64_t offset); /* 0 or -errno: pipes cannot */
 
-/* A walk over bytes at hand, in either byte order; beyond the end it gives zeroes and says so. */
+/* A walk over bytes at hand; beyond the end it gives zeroes and says so. */
 struct perf_walk {
     const uint8_t *at, *end;
-    bool swapped, short_of;
+    bool short_of;
 };
 
 /* `size` bytes in one piece; NULL when there are fewer. Here and not in a source file: a sample is a dozen of these. */
@@ -56,19 +55,19 @@ static inline uint16_t perf_walk16(struct perf_walk *walk)
 {
     uint16_t value = 0;
     perf_walk_into(walk, &value, sizeof value);
-    return walk->swapped ? bswap_16(value) : value;
+    return value;
 }
 
 static inline uint32_t perf_walk32(struct perf_walk *walk)
 {
     uint32_t value = 0;
     perf_walk_into(walk, &value, sizeof value);
-    return walk->swapped ? bswap_32(value) : value;
+    return value;
 }
 
 static inline uint64_t perf_walk64(struct perf_walk *walk)
 {
     uint64_t value = 0;
     perf_walk_into(walk, &value, sizeof value);
-    return walk->swapped ? bswap_64(value) : value;
+    return value;
 }

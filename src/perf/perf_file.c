@@ -24,12 +24,12 @@ struct section {
 struct perf_file {
     struct perf_input input;
     const char *path;
-    bool swapped, pipe;
+    bool pipe;
     uint64_t data_end;
     struct perf_events events;
     struct perf_features features;
     struct perf_unpack unpack;
-    struct perf_event_header header; /* of the latest record, in this machine's byte order */
+    struct perf_event_header header; /* of the latest record */
     uint8_t *aux;
     size_t aux_capacity;
     size_t pending; /* of the input: taken before the next record is looked at */
@@ -41,9 +41,9 @@ static int damaged(const struct perf_file *file, uint64_t offset, struct error *
                      offset, what);
 }
 
-static struct perf_walk walk_of(const struct perf_file *file, const uint8_t *bytes, size_t size)
+static struct perf_walk walk_of(const uint8_t *bytes, size_t size)
 {
-    return (struct perf_walk){bytes, bytes + size, file->swapped, false};
+    return (struct perf_walk){bytes, bytes + size, false};
 }
 
 static struct section read_section(struct perf_walk *walk)
@@ -68,7 +68,7 @@ static int read_ids(struct perf_file *file, const uint8_t *attr, uint64_t attr_s
     if (!ids && place.size)
         return damaged(file, place.offset, err, "the ids of an event are past the end");
     struct error why;
-    if (!perf_events_add(&file->events, walk_of(file, attr, attr_size), walk_of(file, ids, ids ? place.size : 0), &why))
+    if (!perf_events_add(&file->events, walk_of(attr, attr_size), walk_of(ids, ids ? place.size : 0), &why))
         return damaged(file, place.offset, err, why.text);
     return 0;
 }
@@ -84,7 +84,7 @@ static int read_attributes(struct perf_file *file, struct section attrs, uint64_
     memcpy(copy, bytes, attrs.size);
     int failed = 0;
     for (uint64_t at = 0; at < attrs.size && failed == 0; at += each) {
-        struct perf_walk walk = walk_of(file, copy + at + each - sizeof(struct section), sizeof(struct section));
+        struct perf_walk walk = walk_of(copy + at + each - sizeof(struct section), sizeof(struct section));
         failed = read_ids(file, copy + at, each - sizeof(struct section), read_section(&walk), err);
     }
     free(copy);
@@ -101,7 +101,7 @@ static void read_features(struct perf_file *file, const uint64_t *bits)
     if (!bytes)
         return; /* a recording that was cut off: perf writes them last */
     struct section sections[FEATURE_BITS];
-    struct perf_walk walk = walk_of(file, bytes, table.size);
+    struct perf_walk walk = walk_of(bytes, table.size);
     for (unsigned i = 0; i < count; i++)
         sections[i] = read_section(&walk);
     for (unsigned bit = 0, i = 0; bit < FEATURE_BITS; bit++) {
@@ -109,7 +109,7 @@ static void read_features(struct perf_file *file, const uint64_t *bits)
             continue;
         const uint8_t *feature = load(file, sections[i]);
         if (feature)
-            perf_features_read(&file->features, &file->events, bit, walk_of(file, feature, sections[i].size));
+            perf_features_read(&file->features, &file->events, bit, walk_of(feature, sections[i].size));
         i++;
     }
 }
@@ -119,7 +119,7 @@ static int read_file_header(struct perf_file *file, struct error *err)
     const uint8_t *bytes = perf_input_peek(&file->input, FILE_HEADER, NULL);
     if (!bytes)
         return damaged(file, 0, err, "the header is cut short");
-    struct perf_walk walk = walk_of(file, bytes + PIPE_HEADER, FILE_HEADER - PIPE_HEADER);
+    struct perf_walk walk = walk_of(bytes + PIPE_HEADER, FILE_HEADER - PIPE_HEADER);
     uint64_t attr_size = perf_walk64(&walk);
     struct section attrs = read_section(&walk), data = read_section(&walk);
     read_section(&walk); /* event types: empty since 2011 */
@@ -147,10 +147,11 @@ static int read_header(struct perf_file *file, struct error *err)
     uint64_t magic = 0;
     if (bytes)
         memcpy(&magic, bytes, sizeof magic);
-    file->swapped = magic == bswap_64(MAGIC);
-    if (magic != MAGIC && !file->swapped)
+    if (magic == bswap_64(MAGIC))
+        return error_set(err, -ENOTSUP, "%s was recorded by a machine of the other byte order", file->path);
+    if (magic != MAGIC)
         return error_set(err, -EBADMSG, "%s is no recording of perf: record one with 'perf mem record'", file->path);
-    struct perf_walk walk = walk_of(file, bytes + sizeof magic, sizeof magic);
+    struct perf_walk walk = walk_of(bytes + sizeof magic, sizeof magic);
     uint64_t size = perf_walk64(&walk);
     file->pipe = size == PIPE_HEADER;
     file->data_end = UINT64_MAX;
@@ -198,7 +199,7 @@ static const uint8_t *unpacked(struct perf_file *file, size_t *size)
     size_t there = unpack->end - unpack->start;
     if (there < sizeof(struct perf_event_header))
         return NULL;
-    struct perf_walk walk = walk_of(file, unpack->bytes + unpack->start + 6, 2);
+    struct perf_walk walk = walk_of(unpack->bytes + unpack->start + 6, 2);
     *size = perf_walk16(&walk);
     if (*size < sizeof(struct perf_event_header) || *size > there)
         return NULL;
@@ -220,7 +221,7 @@ static int stored(struct perf_file *file, const uint8_t **bytes, struct error *e
         return file->data_end == UINT64_MAX && !errno ? 0 : damaged(file, offset, err, "the file ends too soon");
     if (!head)
         return damaged(file, offset, err, "a record is cut short");
-    struct perf_walk walk = walk_of(file, head + 6, 2);
+    struct perf_walk walk = walk_of(head + 6, 2);
     uint16_t size = perf_walk16(&walk);
     if (size < sizeof(struct perf_event_header))
         return damaged(file, offset, err, "a record has no size");
@@ -257,7 +258,7 @@ static int unpack_record(struct perf_file *file, const uint8_t *bytes, size_t si
     const uint8_t *payload = bytes + sizeof(struct perf_event_header);
     size_t length = size - sizeof(struct perf_event_header);
     if (type == RECORD_COMPRESSED2) {
-        struct perf_walk walk = walk_of(file, payload, length);
+        struct perf_walk walk = walk_of(payload, length);
         uint64_t exact = perf_walk64(&walk);
         if (walk.short_of || exact > length - 8)
             return damaged(file, file->input.offset, err, "a compressed record is longer than it is");
@@ -284,7 +285,7 @@ static int read_attr_record(struct perf_file *file, struct perf_walk walk, struc
     uint32_t size = perf_walk32(&peek);
     struct error why;
     const uint8_t *attr = perf_walk_bytes(&walk, size ? size : PERF_ATTR_SIZE_VER0);
-    if (!attr || !perf_events_add(&file->events, walk_of(file, attr, (size_t)(walk.at - attr)), walk, &why))
+    if (!attr || !perf_events_add(&file->events, walk_of(attr, (size_t)(walk.at - attr)), walk, &why))
         return damaged(file, file->input.offset, err, "the description of an event is cut short");
     return 0;
 }
@@ -292,7 +293,7 @@ static int read_attr_record(struct perf_file *file, struct perf_walk walk, struc
 /* What perf itself put between the kernel's records. */
 static int look_into(struct perf_file *file, const uint8_t *bytes, size_t size, struct error *err)
 {
-    struct perf_walk walk = walk_of(file, bytes + sizeof file->header, size - sizeof file->header);
+    struct perf_walk walk = walk_of(bytes + sizeof file->header, size - sizeof file->header);
     switch (file->header.type) {
     case RECORD_HEADER_ATTR:
         return read_attr_record(file, walk, err);
@@ -329,7 +330,7 @@ int perf_file_next(struct perf_file *file, struct perf_file_record *record, stru
                 return more;
             size = file->pending;
         }
-        struct perf_walk walk = walk_of(file, bytes, size);
+        struct perf_walk walk = walk_of(bytes, size);
         file->header.type = perf_walk32(&walk);
         file->header.misc = perf_walk16(&walk);
         file->header.size = (uint16_t)size;
@@ -367,11 +368,6 @@ size_t perf_file_events(const struct perf_file *file, const struct perf_file_eve
 const struct perf_file_facts *perf_file_facts(const struct perf_file *file)
 {
     return &file->features.facts;
-}
-
-bool perf_file_swapped(const struct perf_file *file)
-{
-    return file->swapped;
 }
 
 size_t perf_file_build_id(const struct perf_file *file, const char *path, uint8_t build_id[20])

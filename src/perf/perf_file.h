@@ -30,7 +30,7 @@ struct perf_file_facts { /* header features; "" and 0 where missing */
 
 struct perf_file_record {
     const struct perf_event_header *header; /* in host byte order */
-    const uint8_t *bytes;                   /* the whole record as recorded (swapped files: body still swapped) */
+    const uint8_t *bytes;                   /* the whole record as recorded */
     size_t size;
     const struct perf_file_event *event; /* by its id, NULL when not known */
     const uint8_t *aux;                  /* PERF_RECORD_AUXTRACE: the data that follows */
@@ -47,7 +47,6 @@ int perf_file_next(struct perf_file *file, struct perf_file_record *record, stru
 
 size_t perf_file_events(const struct perf_file *file, const struct perf_file_event **events);
 const struct perf_file_facts *perf_file_facts(const struct perf_file *file); /* complete only at the end in pipe mode */
-bool perf_file_swapped(const struct perf_file *file);
 
 /* The build id of a file that the recording names, or 0 bytes. */
 size_t perf_file_build_id(const struct perf_file *file, const char *path, uint8_t build_id[20]);

@@ -3,7 +3,6 @@
 
 #include "perf/input.h"
 
-#include <byteswap.h>
 #include <string.h>
 
 static const uint8_t *take_words(struct perf_walk *walk, uint64_t count)
@@ -95,18 +94,17 @@ static inline void take_event_and_cpu(struct perf_walk *walk, struct perf_sample
     }
 }
 
-static struct perf_walk walk_of(const struct perf_layout *layout, const void *record, size_t size)
+static struct perf_walk walk_of(const void *record, size_t size)
 {
     const uint8_t *bytes = record;
-    return (struct perf_walk){
-        .at = bytes + sizeof(struct perf_event_header), .end = bytes + size, .swapped = layout->swapped};
+    return (struct perf_walk){.at = bytes + sizeof(struct perf_event_header), .end = bytes + size};
 }
 
 bool perf_sample_parse(struct perf_sample *sample, const struct perf_layout *layout, const void *record, size_t size)
 {
     if (size < sizeof(struct perf_event_header))
         return false;
-    struct perf_walk walk = walk_of(layout, record, size);
+    struct perf_walk walk = walk_of(record, size);
     uint64_t type = layout->sample_type;
     *sample = (struct perf_sample){.present = type};
     if (type & PERF_SAMPLE_IDENTIFIER)
@@ -154,11 +152,11 @@ bool perf_sample_parse(struct perf_sample *sample, const struct perf_layout *lay
     return !walk.short_of;
 }
 
-uint64_t perf_sample_frame(const struct perf_sample *sample, const struct perf_layout *layout, uint64_t index)
+uint64_t perf_sample_frame(const struct perf_sample *sample, uint64_t index)
 {
     uint64_t frame;
     memcpy(&frame, sample->callchain + index * 8, 8);
-    return layout->swapped ? bswap_64(frame) : frame;
+    return frame;
 }
 
 bool perf_sample_parse_id(struct perf_sample *sample, const struct perf_layout *layout, const void *record, size_t size)
@@ -170,7 +168,7 @@ bool perf_sample_parse_id(struct perf_sample *sample, const struct perf_layout *
     *sample = (struct perf_sample){.present = type};
     if (!layout->sample_id_all || type == 0 || size < sizeof(struct perf_event_header) + length)
         return false;
-    struct perf_walk walk = walk_of(layout, record, size);
+    struct perf_walk walk = walk_of(record, size);
     walk.at = walk.end - length;
     take_who_and_when(&walk, sample, type);
     take_event_and_cpu(&walk, sample, type);

@@ -11,7 +11,6 @@ struct perf_layout { /* what decides where a record's fields are */
     uint64_t sample_type, read_format, branch_sample_type;
     uint64_t sample_regs_user, sample_regs_intr;
     bool sample_id_all;
-    bool swapped; /* recorded on a machine of the other byte order */
 };
 
 struct perf_sample {
@@ -20,7 +19,7 @@ struct perf_sample {
     uint32_t pid, tid, cpu;
     uint64_t weight;          /* PERF_SAMPLE_WEIGHT, or the whole of WEIGHT_STRUCT */
     uint32_t latency;         /* weight, or WEIGHT_STRUCT's var1_dw */
-    const uint8_t *callchain; /* `callchain_count` 8-byte addresses, not swapped: perf_sample_frame reads one */
+    const uint8_t *callchain; /* `callchain_count` 8-byte addresses, perhaps not aligned: perf_sample_frame reads one */
     uint64_t callchain_count;
     const uint8_t *raw; /* PERF_SAMPLE_RAW: IBS registers */
     uint32_t raw_size;
@@ -29,7 +28,7 @@ struct perf_sample {
 /* `record` is a whole PERF_RECORD_SAMPLE of `size` bytes. False when a field would be beyond its end. */
 bool perf_sample_parse(struct perf_sample *sample, const struct perf_layout *layout, const void *record, size_t size);
 
-uint64_t perf_sample_frame(const struct perf_sample *sample, const struct perf_layout *layout, uint64_t index);
+uint64_t perf_sample_frame(const struct perf_sample *sample, uint64_t index);
 
 /* The trailer that sample_id_all puts behind records that are no samples; false when there is none. */
 bool perf_sample_parse_id(struct perf_sample *sample, const struct perf_layout *layout, const void *record,

@@ -27,12 +27,11 @@ enum { PID = 50, TID = 51, OTHER_TID = 52, EVENT_ID = 7 };
 struct recording {
     FILE *file;
     char path[32], output[40];
-    bool swapped;
 };
 
-static inline struct bytes begin(const struct recording *recording, uint32_t type)
+static inline struct bytes begin(uint32_t type)
 {
-    struct bytes record = {.swapped = recording->swapped};
+    struct bytes record = {0};
     put_header(&record, type);
     return record;
 }
@@ -54,40 +53,35 @@ static inline void put_text(struct bytes *bytes, const char *text, size_t room)
 
 static inline void put_feature(struct recording *recording, unsigned feature, const char *text)
 {
-    struct bytes record = begin(recording, HEADER_FEATURE);
+    struct bytes record = begin(HEADER_FEATURE);
     put64(&record, feature), put32(&record, 36);
     put_text(&record, text, 36);
     end(recording, &record);
 }
 
 /* Magic, one event with that name and sample_type, and the processor's name. `clockid`: as perf record -k sets it, or -1. */
-static inline struct recording start(uint64_t sample_type, const char *event, const char *cpuid, bool swapped,
-                                     int clockid)
+static inline struct recording start(uint64_t sample_type, const char *event, const char *cpuid, int clockid)
 {
-    struct recording recording = {.path = "/tmp/numalens-perf-XXXXXX", .swapped = swapped};
+    struct recording recording = {.path = "/tmp/numalens-perf-XXXXXX"};
     recording.file = fdopen(mkstemp(recording.path), "wb");
     assert_non_null(recording.file);
     snprintf(recording.output, sizeof recording.output, "%s.out", recording.path);
-    struct bytes head = {.swapped = swapped};
+    struct bytes head = {0};
     put64(&head, 0x32454c4946524550); /* PERFILE2 */
     put64(&head, 16);
     fwrite(head.data, 1, head.size, recording.file);
 
-    struct bytes record = begin(&recording, HEADER_ATTR);
-    put32(&record, 9), put32(&record, 96);          /* type, size */
-    put64(&record, 0), put64(&record, 1000);        /* config, period */
-    put64(&record, sample_type), put64(&record, 0); /* read_format */
-    /* sample_id_all is bit 18 of the flags, numbered from the other end on the other byte order */
-    uint64_t flags = 1ULL << 18 | (clockid >= 0 ? 1ULL << 25 : 0); /* use_clockid */
-    if (swapped)
-        flags = 1ULL << (63 - 18);
-    put64(&record, flags);
+    struct bytes record = begin(HEADER_ATTR);
+    put32(&record, 9), put32(&record, 96);                        /* type, size */
+    put64(&record, 0), put64(&record, 1000);                      /* config, period */
+    put64(&record, sample_type), put64(&record, 0);               /* read_format */
+    put64(&record, 1ULL << 18 | (clockid >= 0 ? 1ULL << 25 : 0)); /* sample_id_all, use_clockid */
     put64(&record, 0), put64(&record, 0);
     put64(&record, 0), put64(&record, 0), put64(&record, 0);
     put32(&record, 0), put32(&record, clockid >= 0 ? (uint32_t)clockid : 0);
     put64(&record, EVENT_ID);
     end(&recording, &record);
-    record = begin(&recording, EVENT_UPDATE);
+    record = begin(EVENT_UPDATE);
     put64(&record, 2), put64(&record, EVENT_ID);
     put_text(&record, event, 32);
     end(&recording, &record);

@@ -12,10 +12,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (size < 3)
         return 0;
     struct ibs_cpu cpu = {data[0], data[1]};
-    struct perf_layout layout = {.swapped = data[2] & 1};
     struct perf_sample sample = {.present = PERF_SAMPLE_RAW, .raw = data + 3, .raw_size = (uint32_t)size - 3};
     struct memory_access access;
-    if (memory_from_ibs(&access, &sample, &layout, &cpu) &&
+    if (memory_from_ibs(&access, &sample, &cpu) &&
         (access.addr == 0 || !(access.flags & (SAMPLE_READ | SAMPLE_WRITE)) || access.level > LEVEL_UNCACHED))
         abort();
     char text[32] = "";

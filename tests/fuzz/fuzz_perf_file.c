@@ -31,9 +31,9 @@ static void look(const struct perf_file_record *record, uint64_t *sum)
     if (!perf_sample_parse(&sample, &record->event->layout, record->bytes, record->size))
         return;
     for (uint64_t i = 0; i < sample.callchain_count; i++)
-        *sum += perf_sample_frame(&sample, &record->event->layout, i);
+        *sum += perf_sample_frame(&sample, i);
     memory_from_sample(&access, &sample);
-    memory_from_ibs(&access, &sample, &record->event->layout, &(struct ibs_cpu){0x19, 0x11});
+    memory_from_ibs(&access, &sample, &(struct ibs_cpu){0x19, 0x11});
 }
 
 static void read_through(const char *path, struct perf_spe *spe, bool learn)
@@ -47,7 +47,7 @@ static void read_through(const char *path, struct perf_spe *spe, bool learn)
     for (unsigned i = 0; i < RECORDS_MOST && perf_file_next(file, &record, &err) > 0; i++) {
         look(&record, &sum);
         if (learn)
-            perf_spe_learn(spe, file, &record);
+            perf_spe_learn(spe, &record);
         else if (record.header->type == AUXTRACE)
             perf_spe_decode(spe, file, &record, take, &sum);
     }

@@ -91,9 +91,9 @@ static const struct expectation expectations[] = {
     {"1Ah: L2", 0x1a, 0x02, true, 0, LOAD | LINEAR | L1_MISS, LEVEL_L2, SAMPLE_READ},
 };
 
-static struct bytes registers(bool zen4, uint64_t data2, uint64_t data3, bool swapped)
+static struct bytes registers(bool zen4, uint64_t data2, uint64_t data3)
 {
-    struct bytes raw = {.swapped = swapped};
+    struct bytes raw = {0};
     put32(&raw, zen4 ? ZEN4_CAPABILITY : 0);
     put64(&raw, 0);        /* control */
     put64(&raw, 0x401234); /* instruction */
@@ -114,16 +114,15 @@ static bool decode(const struct bytes *raw, struct ibs_cpu cpu, struct memory_ac
                                  .tid = 8,
                                  .raw = raw->data,
                                  .raw_size = (uint32_t)raw->size};
-    struct perf_layout layout = {.swapped = raw->swapped};
-    return memory_from_ibs(access, &sample, &layout, &cpu);
+    return memory_from_ibs(access, &sample, &cpu);
 }
 
 static void test_levels(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < 2 * sizeof expectations / sizeof *expectations; i++) {
-        const struct expectation *expected = &expectations[i / 2];
-        struct bytes raw = registers(expected->zen4, expected->data2, expected->data3, i % 2);
+    for (size_t i = 0; i < sizeof expectations / sizeof *expectations; i++) {
+        const struct expectation *expected = &expectations[i];
+        struct bytes raw = registers(expected->zen4, expected->data2, expected->data3);
         struct memory_access access;
         assert_true(decode(&raw, (struct ibs_cpu){expected->family, expected->model}, &access));
         if (access.level != expected->level || access.flags != expected->flags)
@@ -136,7 +135,7 @@ static void test_fields(void **state)
     (void)state;
     const struct ibs_cpu zen2 = {0x17, 0x31};
     struct memory_access access;
-    struct bytes raw = registers(false, 3, MISSED_LOAD | PHYSICAL | WIDTH(4) | LATENCY(512), false);
+    struct bytes raw = registers(false, 3, MISSED_LOAD | PHYSICAL | WIDTH(4) | LATENCY(512));
     assert_true(decode(&raw, zen2, &access));
     assert_int_equal(access.addr, 0x7f0000001000);
     assert_int_equal(access.physical, 0x123456000);
@@ -148,15 +147,15 @@ static void test_fields(void **state)
     assert_int_equal(access.tid, 8);
     assert_true(access.has_cpu && access.cpu == 3);
 
-    raw = registers(false, 3, MISSED_LOAD | LATENCY(512), false); /* the physical address is not valid */
+    raw = registers(false, 3, MISSED_LOAD | LATENCY(512)); /* the physical address is not valid */
     assert_true(decode(&raw, zen2, &access) && access.physical == 0 && access.size == 0);
-    raw = registers(false, 0, LOAD | LINEAR | LATENCY(512), false); /* no miss: its latency is an old one */
+    raw = registers(false, 0, LOAD | LINEAR | LATENCY(512)); /* no miss: its latency is an old one */
     assert_true(decode(&raw, zen2, &access) && !(access.flags & SAMPLE_HAS_LATENCY));
-    raw = registers(false, 0, LINEAR, false); /* neither load nor store */
+    raw = registers(false, 0, LINEAR); /* neither load nor store */
     assert_false(decode(&raw, zen2, &access));
-    raw = registers(false, 0, LOAD, false); /* no address */
+    raw = registers(false, 0, LOAD); /* no address */
     assert_false(decode(&raw, zen2, &access));
-    raw = registers(false, 3, MISSED_LOAD, false);
+    raw = registers(false, 3, MISSED_LOAD);
     for (raw.size = 0; raw.size < 4 + 7 * 8; raw.size++)
         assert_false(decode(&raw, zen2, &access)); /* cut short */
 }

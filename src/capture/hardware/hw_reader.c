@@ -29,14 +29,13 @@ static uint64_t word_of(const struct perf_event_header *record, unsigned index)
 }
 
 /* The chain of the program. The kernel begins it where the interrupt came, which may be a little behind the access. */
-static void take_frames(struct hw_sample *out, uint64_t frames[static HW_FRAMES_MOST], const struct perf_sample *sample,
-                        const struct perf_layout *layout)
+static void take_frames(struct hw_sample *out, uint64_t frames[static HW_FRAMES_MOST], const struct perf_sample *sample)
 {
     unsigned depth = 0;
     frames[depth++] = out->access.ip;
     bool first = true;
     for (uint64_t i = 0; i < sample->callchain_count; i++) {
-        uint64_t frame = perf_sample_frame(sample, layout, i);
+        uint64_t frame = perf_sample_frame(sample, i);
         if (frame >> KERNEL_BIT) /* a marker */
             continue;
         if (first) {
@@ -66,7 +65,7 @@ static void report(struct hw_reader *reader, struct hw_sample *out, const struct
 static bool access_of(const struct hw_reader *reader, const struct perf_sample *sample, struct memory_access *access)
 {
     if (reader->source == SOURCE_IBS && sample->raw)
-        return memory_from_ibs(access, sample, &reader->layout, &reader->ibs);
+        return memory_from_ibs(access, sample, &reader->ibs);
     if (reader->source == SOURCE_FAULTS)
         return memory_from_fault(access, sample);
     if (memory_from_sample(access, sample))
@@ -98,7 +97,7 @@ static void take_sample(struct hw_reader *reader, const struct perf_event_header
     }
     out.data_src = sample.data_src;
     out.access.period = perf_period(&reader->periods, &sample);
-    take_frames(&out, frames, &sample, &reader->layout);
+    take_frames(&out, frames, &sample);
     report(reader, &out, listener);
 }
 
