@@ -121,6 +121,28 @@ static void alone_then_together(void **state)
     finish(&run);
 }
 
+/* Two arrays of as many lines; one is used again after 2 million accesses, in which 16 MB are used, the other after 4 million, 24 MB. By chance
+ * few watches are of the latter: these stand for all of its lines, and a cache of 21.5 MB does not hold it. */
+static void few_watches_of_one(void **state)
+{
+    (void)state;
+    struct run run = begin();
+    for (unsigned i = 0; i < 2 * ROUNDS; i++) {
+        bool second = i % 2;
+        uint64_t addr = HEAP + (second ? 2ul * ARRAY : 0);
+        tick(&run, 0, addr + i * 4096ul, 0, 0);
+        burst(&run, (struct long_of){.addr = addr, .size = WINDOW});
+        struct long_of of = {.number = run.long_bursts};
+        if (!second || i % 8 == 1)
+            feed_reuse(&run.feeding, &of, addr, second ? 4000000 : 2000000, 1000,
+                       REUSE_WATCHED | REUSE_LAST | REUSE_OTHER);
+    }
+    end(&run, 21.5e6);
+    assert_false(run.traffic->at_most);
+    assert_true(run.traffic->all.read > 0.9 * rate(&run) / 2 && run.traffic->all.read < 1.1 * rate(&run) / 2);
+    finish(&run);
+}
+
 /* What is counted before bursts is twice what is counted behind them, by threads whose cache others had meanwhile. */
 static void slow_behind(void **state)
 {
@@ -459,6 +481,7 @@ int main(void)
         cmocka_unit_test(a_stream),
         cmocka_unit_test(without_sampling),
         cmocka_unit_test(alone_then_together),
+        cmocka_unit_test(few_watches_of_one),
         cmocka_unit_test(slow_behind),
         cmocka_unit_test(counted_before_alone),
         cmocka_unit_test(a_cache),

@@ -40,8 +40,15 @@ struct row {
     double value;
 };
 
+/* Lines of a subject that bursts met first and left in use. */
+struct left {
+    uint64_t subject;
+    double lines[REUSE_PHASES][GROUPS + 1]; /* of the program, as weights */
+};
+
 struct reuse {
     const struct flow *flow;
+    array_of(struct left) left; /* by subject */
     array_of(struct burst) bursts;
     array_of(struct row) rows;      /* by subject */
     array_of(struct watch) watches; /* likewise; one of a burst */
@@ -49,9 +56,9 @@ struct reuse {
     double rate, seconds;
     uint32_t looked, groups;
     double student; /* Student's interval of so many groups at 95%, in standard errors */
-    struct reuse_curve all[REUSE_PHASES][GROUPS + 1]; /* without group k; then of all */
-    double known_lines[REUSE_PHASES];
-    double missed[REUSE_PHASES]; /* accesses that miss a cache of so many */
+    struct reuse_curve all[REUSE_PHASES][GROUPS + 1];            /* without group k; then of all */
+    double known_lines[REUSE_PHASES], burst_lines[REUSE_PHASES]; /* by bursts and watches; by bursts alone */
+    double missed[REUSE_PHASES];                                 /* accesses that miss a cache of so many */
 };
 
 ORDER_BY(by_thread_and_number, struct burst, ORDER(a->thread, b->thread) ?: ORDER(a->number, b->number))
@@ -399,25 +406,64 @@ static double footprint(const struct reuse_curve *curve, uint64_t accesses)
     return lines;
 }
 
-/* Watches [from, to) of a phase, without group k. A watch stands for the lines that its burst left. */
+static void count_left(struct reuse *reuse)
+{
+    array_each (&reuse->rows, const struct row, row) {
+        const struct burst *burst = &reuse->bursts.items[row->burst];
+        if (reuse->left.count == 0 || reuse->left.items[reuse->left.count - 1].subject != row->subject)
+            array_push(&reuse->left, (struct left){.subject = row->subject});
+        struct left *left = &reuse->left.items[reuse->left.count - 1];
+        bool first = row->flags & REUSE_AT_LEAST && !(row->flags & REUSE_DIRTY);
+        for (unsigned k = 0; k <= GROUPS && first; k++)
+            left->lines[burst->phase][k] += row->value * burst->weight[k];
+    }
+}
+
+static double lines_left(const struct reuse *reuse, uint64_t subject, enum reuse_phase phase, unsigned k)
+{
+    size_t low = 0, high = reuse->left.count;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (reuse->left.items[middle].subject < subject)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    bool found = low < reuse->left.count && reuse->left.items[low].subject == subject;
+    return found ? reuse->left.items[low].lines[phase][k] : 0;
+}
+
+static double chosen_from(const struct reuse *reuse, const struct watch *watch, enum reuse_phase phase, unsigned k)
+{
+    const struct burst *burst = &reuse->bursts.items[watch->burst];
+    return burst->phase == phase ? burst->lines * burst->weight[k] : 0;
+}
+
+/* Watches [from, to) of a phase, without group k. A watch stands for the lines that its burst left. How many of these are of which subject is
+ * known of all bursts, and chance chose few: so a subject's watches together stand for its lines. */
 static void add_watches(const struct reuse *reuse, size_t from, size_t to, enum reuse_phase phase, unsigned k,
                         struct reuse_watched *watched)
 {
     struct watched_words words = {0};
+    const struct watch *watches = reuse->watches.items;
     memset(watched, 0, sizeof *watched);
     for (size_t i = from; i < to; i++)
-        watched_words_add(&words, &reuse->watches.items[i]);
+        watched_words_add(&words, &watches[i]);
     double factor = watched_words_factor(&words, &reuse->words);
-    for (size_t i = from; i < to; i++) {
-        const struct watch *one = &reuse->watches.items[i];
-        const struct burst *burst = &reuse->bursts.items[one->burst];
-        if (burst->phase == phase)
-            reuse_watched_add(watched, one, burst->lines * burst->weight[k], rate_of(reuse, burst, k), factor);
+    for (size_t next; from < to; from = next) {
+        double all = 0, lines = lines_left(reuse, watches[from].subject, phase, k);
+        for (next = from; next < to && watches[next].subject == watches[from].subject; next++)
+            all += chosen_from(reuse, &watches[next], phase, k);
+        for (size_t i = from; i < next && all > 0; i++) {
+            const struct burst *burst = &reuse->bursts.items[watches[i].burst];
+            reuse_watched_add(watched, &watches[i], lines * chosen_from(reuse, &watches[i], phase, k) / all,
+                              rate_of(reuse, burst, k), factor);
+        }
     }
 }
 
 /* What watches show, or the footprint of the longest burst but a few. */
-static double known_lines(const struct reuse *reuse, enum reuse_phase phase)
+static void find_known_lines(struct reuse *reuse, enum reuse_phase phase)
 {
     uint64_t longest[LONGEST] = {0};
     array_each (&reuse->bursts, const struct burst, burst) {
@@ -431,7 +477,8 @@ static double known_lines(const struct reuse *reuse, enum reuse_phase phase)
     }
     const struct reuse_curve *all = &reuse->all[phase][GROUPS];
     uint64_t watched = all->watched ? reuse_bin_time(all->watched) : 0;
-    return footprint(all, watched > longest[LONGEST - 1] ? watched : longest[LONGEST - 1]);
+    reuse->burst_lines[phase] = footprint(all, longest[LONGEST - 1]);
+    reuse->known_lines[phase] = fmax(reuse->burst_lines[phase], footprint(all, watched));
 }
 
 static void reuse_free(void *made)
@@ -442,6 +489,7 @@ static void reuse_free(void *made)
     array_free(&reuse->bursts);
     array_free(&reuse->rows);
     array_free(&reuse->watches);
+    array_free(&reuse->left);
     free(reuse);
 }
 
@@ -471,7 +519,7 @@ static void make_curves(struct reuse *reuse, enum reuse_phase phase)
         reuse_curve_make(&reuse->all[phase][k], counts, watched, NULL);
     }
     const struct reuse_curve *all = &reuse->all[phase][GROUPS];
-    reuse->known_lines[phase] = known_lines(reuse, phase);
+    find_known_lines(reuse, phase);
     reuse->missed[phase] = total(counts) * reuse_curve_at(all, reuse_curve_time(all, reuse->known_lines[phase]));
     free(watched);
     free(counts);
@@ -490,6 +538,7 @@ static struct reuse *reuse_make(const struct flow *flow)
     take_rows(reuse);
     join_small_phases(reuse);
     weigh(reuse);
+    count_left(reuse);
     for (unsigned phase = 0; phase < REUSE_PHASES; phase++)
         make_curves(reuse, (enum reuse_phase)phase);
     return reuse;
@@ -522,22 +571,32 @@ double reuse_cpu_seconds(const struct reuse *reuse)
 }
 
 /* Of the phases that bring a good part of all lines the least is known. */
-static double least_known(const struct reuse *reuse)
+static double least_known(const struct reuse *reuse, const double lines[REUSE_PHASES])
 {
     double all = 0, least = INFINITY, largest = 0;
     for (unsigned phase = 0; phase < REUSE_PHASES; phase++)
         all += reuse->missed[phase];
     for (unsigned phase = 0; phase < REUSE_PHASES; phase++) {
-        largest = fmax(largest, reuse->known_lines[phase]);
+        largest = fmax(largest, lines[phase]);
         if (reuse->missed[phase] > 0 && reuse->missed[phase] >= thresholds.part * all)
-            least = fmin(least, reuse->known_lines[phase]);
+            least = fmin(least, lines[phase]);
     }
     return fmin(least, largest);
 }
 
+uint32_t reuse_watch_count(const struct reuse *reuse)
+{
+    return (uint32_t)reuse->watches.count;
+}
+
+double reuse_burst_bytes(const struct reuse *reuse)
+{
+    return least_known(reuse, reuse->burst_lines) * CACHE_LINE;
+}
+
 double reuse_known_bytes(const struct reuse *reuse)
 {
-    return least_known(reuse) * CACHE_LINE;
+    return least_known(reuse, reuse->known_lines) * CACHE_LINE;
 }
 
 /* Accesses of one subject in three populations: those that read lines for themselves or for a store, those past the caches, and
@@ -670,7 +729,7 @@ void reuse_ask(const struct reuse *reuse, double bytes, struct reuse_answer *ans
     struct spread all_read = {0}, all_written = {0};
     memset(answer, 0, sizeof *answer);
     answer->bytes = bytes;
-    answer->known = bytes / CACHE_LINE <= least_known(reuse);
+    answer->known = bytes / CACHE_LINE <= least_known(reuse, reuse->known_lines);
     find_times(reuse, bytes / CACHE_LINE, &asked);
     struct subject *subject = mem_alloc(sizeof *subject);
     struct reuse_watched *watched = mem_alloc(sizeof *watched);

@@ -33,7 +33,10 @@ struct reuse_answer {
 uint32_t reuse_burst_count(const struct reuse *reuse); /* that looked at accesses */
 double reuse_access_rate(const struct reuse *reuse);   /* accesses per ns of CPU time; 0: not known */
 double reuse_cpu_seconds(const struct reuse *reuse);   /* of all processes, that bursts stand for */
-double reuse_known_bytes(const struct reuse *reuse);   /* the largest cache that bursts are long enough for */
+double
+reuse_known_bytes(const struct reuse *reuse); /* the largest cache that bursts and watches say something of ... */
+double reuse_burst_bytes(const struct reuse *reuse);   /* ... and that bursts alone do */
+uint32_t reuse_watch_count(const struct reuse *reuse); /* one of a burst at most */
 
 /* At the ends of long bursts some loads are timed, of lines whose time since their last use is known. By reuse times they should be in
  * the second-level cache where what was used since fills less than half of it, and not where it fills it twice; by the

@@ -70,6 +70,23 @@ static void bytes_cell(struct table *table, const struct reuse_answer *answer, c
     table_shorter(table, "%s%.2f", answer->known ? "" : "<=", all / 1e9);
 }
 
+/* Up to which cache bursts show what it holds, and from there on watches. */
+static void put_evidence(const struct reuse *reuse, const struct view_options *options, FILE *out)
+{
+    double known = reuse_known_bytes(reuse), by_bursts = reuse_burst_bytes(reuse), rate = reuse_access_rate(reuse);
+    if (known > by_bursts)
+        paragraph(
+            out, 2, options->width, "",
+            "From %u long bursts, known up to caches of %s, and from there to %s from %u watches behind them; the "
+            "program makes %.2f accesses a ns of CPU time.",
+            reuse_burst_count(reuse), number_bytes((uint64_t)by_bursts), number_bytes((uint64_t)known),
+            reuse_watch_count(reuse), rate);
+    else
+        paragraph(out, 2, options->width, "",
+                  "From %u long bursts, known up to caches of %s; the program makes %.2f accesses a ns of CPU time.",
+                  reuse_burst_count(reuse), number_bytes((uint64_t)known), rate);
+}
+
 void reuse_text(const struct reuse_sizes *answers, const struct flow *flow, const struct view_options *options,
                 FILE *out)
 {
@@ -90,10 +107,7 @@ void reuse_text(const struct reuse_sizes *answers, const struct flow *flow, cons
         table_cell(table, "%s", row_of(flow, object).name);
     }
     table_print(table, out, 2, options->width, options->color);
-    paragraph(out, 2, options->width, "",
-              "From %u long bursts, known up to caches of %s; the program makes %.2f accesses a ns of CPU time.",
-              reuse_burst_count(answers->reuse), number_bytes((uint64_t)reuse_known_bytes(answers->reuse)),
-              reuse_access_rate(answers->reuse));
+    put_evidence(answers->reuse, options, out);
     struct reuse_check check = reuse_check(answers->reuse, answers->calibration);
     if (check.inside && check.beyond)
         paragraph(out, 2, options->width, "",
