@@ -16,7 +16,9 @@ struct heap_operator {
     uint64_t start, size;
 };
 enum { HEAP_NEWS = 8, HEAP_OPERATORS = 20 };
-enum { HEAP_ARRAY_LEAST = 4 << 10 }; /* bytes: smaller arrays have no page of their own, and are not worth a look at the stack */
+enum {
+    HEAP_ARRAY_LEAST = 4 << 10
+}; /* bytes: smaller arrays have no page of their own, and are not worth a look at the stack */
 extern struct heap_operator heap_operators[HEAP_OPERATORS] AGENT_OWN;
 extern uint64_t heap_operators_start AGENT_OWN, heap_operators_span AGENT_OWN; /* all of them are inside */
 

@@ -108,9 +108,9 @@ static size_t describe(struct script_thread *thread, uint64_t descr, const struc
         char kind;
         uint8_t eighths; /* of a byte, that the number behind the name counts; 0: there is none */
         const char *name;
-    } kinds[] = {{'f', 1, "float"},    {'i', 1, "int"},        {'u', 1, "uint"},        {'c', 1, "complex"}, {'b', 0, "bool"},
-                 {'O', 0, "object"},   {'M', 0, "datetime64"}, {'m', 0, "timedelta64"}, {'S', 8, "S"},       {'U', 32, "U"},
-                 {'V', 8, "V"}};
+    } kinds[] = {{'f', 1, "float"}, {'i', 1, "int"},    {'u', 1, "uint"},       {'c', 1, "complex"},
+                 {'b', 0, "bool"},  {'O', 0, "object"}, {'M', 0, "datetime64"}, {'m', 0, "timedelta64"},
+                 {'S', 8, "S"},     {'U', 32, "U"},     {'V', 8, "V"}};
     char *at = put_text(text, "numpy.ndarray ");
     unsigned i = 0;
     while (i < sizeof kinds / sizeof *kinds && kinds[i].kind != item->kind)
