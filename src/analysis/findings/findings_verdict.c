@@ -211,7 +211,6 @@ const char *findings_deciding(struct findings *findings, double factor)
 void findings_decide(struct findings *findings)
 {
     bool open = !findings->decided && findings->facts->node_count > 1;
-    findings->decide = open || findings->undecided.count
-                           ? findings_deciding(findings, open ? findings_more_bursts(findings) : 1)
-                           : "";
+    findings->decide =
+        open || findings->undecided.count ? findings_deciding(findings, open ? findings_more_bursts(findings) : 1) : "";
 }
