@@ -11,3 +11,6 @@ void paragraph(FILE *out, unsigned indent, unsigned width, const char *color, co
 /* Likewise, with a label (plain letters) at `indent` on the first line and the text from column `hang` on. */
 void paragraph_labelled(FILE *out, const char *label, unsigned indent, unsigned hang, unsigned width,
                         const char *format, ...) __attribute__((format(printf, 6, 7)));
+
+/* Lines of code as they stand. What is too long goes on behind a backslash, which C and the shell read over; Fortran does not, and keeps its lines. */
+void paragraph_code(FILE *out, unsigned indent, unsigned width, const char *code);

@@ -35,6 +35,7 @@ def cxx():
         assert (particles["size"], cells["size"]) == (16 << 20, 256 << 10), nlens.describe(rows)
         narrow = text("report", "sites", trace, "--width", "80")
         assert "World::particles(cxx_names.cc:%d)" % particles["line"] in narrow, narrow
+        narrow += text("report", "annotate", "cxx_names.cc", trace, "--width", "80") + text("report", "type", "Particle", trace, "--width", "80")
         assert all(len(line) <= 80 for line in narrow.split("\n")), narrow
         findings = nlens.report(trace, "patterns")["patterns"]
         assert "World::particles" in [finding["name"] for finding in findings], findings

@@ -34,43 +34,6 @@ static char *cost(const struct finding *finding)
                                              : mem_format("%.1f%% of run time", 100 * finding->lost_time_share);
 }
 
-/* How much of a line goes into `room` columns: up to a blank that is in no quotes, or all of it where there is none. */
-static size_t code_fits(const char *line, size_t room)
-{
-    size_t fits = 0, begins = strspn(line, " ");
-    char quote = '\0';
-    if (text_width(line) <= room)
-        return strlen(line);
-    for (size_t i = begins; line[i]; i++) {
-        if (quote ? line[i] == quote : line[i] == '\'' || line[i] == '"')
-            quote = quote ? '\0' : line[i];
-        else if (line[i] == ' ' && !quote && (fits == 0 || i + 2 <= room)) /* two columns for " \" */
-            fits = i;
-    }
-    return fits ? fits : strlen(line);
-}
-
-/* What is too long goes on behind a backslash, which C and the shell take for a blank; Fortran does not. */
-static void put_code(FILE *out, const char *code, unsigned indent, unsigned width)
-{
-    enum { DEEPER = 4 };
-    size_t room = width > indent + DEEPER && *code != '!' ? width - indent : SIZE_MAX;
-    while (*code) {
-        size_t size = strcspn(code, "\n");
-        char *line = mem_format("%.*s", (int)size, code), *safe = text_safe(line);
-        size_t at = 0, used = code_fits(safe, room);
-        fprintf(out, "%*s%.*s", (int)indent, "", (int)used, safe);
-        while (safe[at += used + 1 - !safe[at + used]]) {
-            used = code_fits(safe + at, room - DEEPER);
-            fprintf(out, " \\\n%*s%.*s", (int)indent + DEEPER, "", (int)used, safe + at);
-        }
-        fputc('\n', out);
-        free(safe);
-        free(line);
-        code += size + (code[size] == '\n');
-    }
-}
-
 static char *capital(const char *text)
 {
     char *copy = mem_strdup(text);
@@ -114,7 +77,7 @@ static void put_finding(const struct findings *findings, const struct finding *f
         char *action = capital(action_text(advice->action));
         paragraph_labelled(out, advice == finding->advice.items ? "Do this" : "Or", INDENT, HANG, width, "%s: %s.",
                            action, advice->why);
-        put_code(out, advice->code, HANG + 2, width);
+        paragraph_code(out, HANG + 2, width, advice->code);
         free(action);
     }
     if (finding->advice.count == 0)

@@ -1,4 +1,5 @@
 /* view/report/annotate.c - source text with what its lines access beside them, as perf annotate has it. */
+#include "view/paragraph.h"
 #include "flow/names/sources.h"
 #include "analysis/traffic/traffic.h"
 #include "base/json.h"
@@ -102,17 +103,15 @@ static void fill(struct annotated *annotated, struct row *lines, size_t count, s
 
 static void put_text(const struct annotated *annotated, const struct view_options *options, FILE *out)
 {
-    char *file = text_safe_fit(annotated->file, LONGEST_NAME);
-    fprintf(out, "%s: %s samples (%s of all)", file, number_count(annotated->totals.samples),
-            number_percent(annotated->totals.samples, annotated->rows.samples));
-    if (flow_topology(annotated->rows.flow)->node_count > 1)
-        fprintf(out, ", %s", number_remote(annotated->totals.remote, annotated->totals.home_known));
-    fputc('\n', out);
+    bool nodes = flow_topology(annotated->rows.flow)->node_count > 1;
+    paragraph(out, 0, options->width, "", "%s: %s samples (%s of all)%s%s", annotated->file,
+              number_count(annotated->totals.samples),
+              number_percent(annotated->totals.samples, annotated->rows.samples), nodes ? ", " : "",
+              nodes ? number_remote(annotated->totals.remote, annotated->totals.home_known) : "");
     if (!annotated->found)
         fputs("The source is not at hand: lines have their function instead.\n", out);
     fputc('\n', out);
     tables_print(&annotated->rows, options, 0, out);
-    free(file);
 }
 
 static void put_json(const struct annotated *annotated, struct json *json)

@@ -118,31 +118,17 @@ static struct printed print(const struct type_use *use)
     return printed;
 }
 
-static void put_code(const char *code, FILE *out)
-{
-    for (const char *at = code; *at;) {
-        size_t length = strcspn(at, "\n");
-        char *line = mem_format("%.*s", (int)length, at), *safe = text_safe_fit(line, LONGEST_NAME);
-        fprintf(out, "    %s\n", safe);
-        free(safe);
-        free(line);
-        at += length + (at[length] == '\n');
-    }
-}
-
 static void put_text(const struct type_use *use, const struct row *row, const struct view_options *options, FILE *out)
 {
     struct printed printed = print(use);
     uint64_t lines = (use->type->size + CACHE_LINE - 1) / CACHE_LINE;
-    char *name = text_safe_fit(use->type->name, LONGEST_NAME), *file = text_safe_fit(use->type->file, LONGEST_NAME);
-    fprintf(out, "%s: %s", name, number_bytes(use->type->size));
-    fprintf(out, ", %s cache line%s%s; ", number_count(lines), lines == 1 ? "" : "s",
-            use->aligned == use->objects ? ", items begin at lines" : "");
-    fprintf(out, "%s object%s, %s; %s samples (%s of all)\n", number_count(row->count), row->count == 1 ? "" : "s",
-            number_bytes(row->bytes), number_count(row->totals.samples),
-            number_percent(row->totals.samples, use->fields.samples));
+    paragraph(out, 0, options->width, "", "%s: %s, %s cache line%s%s; %s object%s, %s; %s samples (%s of all)",
+              use->type->name, number_bytes(use->type->size), number_count(lines), lines == 1 ? "" : "s",
+              use->aligned == use->objects ? ", items begin at lines" : "", number_count(row->count),
+              row->count == 1 ? "" : "s", number_bytes(row->bytes), number_count(row->totals.samples),
+              number_percent(row->totals.samples, use->fields.samples));
     if (use->type->line)
-        fprintf(out, "declared at %s:%u\n", file, use->type->line);
+        paragraph(out, 0, options->width, "", "declared at %s:%u", use->type->file, use->type->line);
     fputc('\n', out);
     tables_print(&printed.rows, options, 0, out);
     struct type_advice advice[2];
@@ -150,12 +136,10 @@ static void put_text(const struct type_use *use, const struct row *row, const st
     for (size_t i = 0; i < count; i++) {
         fputc('\n', out);
         paragraph(out, 0, options->width, "", "%s", advice[i].text);
-        put_code(advice[i].code, out);
+        paragraph_code(out, 4, options->width, advice[i].code);
         free(advice[i].text);
         free(advice[i].code);
     }
-    free(name);
-    free(file);
     array_each (&printed.texts, char *, text)
         free(*text);
     array_free(&printed.texts);
