@@ -7,6 +7,7 @@
  * can be put where it belongs.
  *
  * Built like the agent's bursts: on x86-64 general registers only, no calls out. What differs by processor is behind processor.h. */
+#include "executor/native_frames.h"
 #include "executor/pages.h"
 #include "executor/processor.h"
 #include "executor/script_frames.h"
@@ -87,7 +88,15 @@ static void hear(void *to, size_t bytes)
     }
 }
 
-bool job_note(uint64_t pc, uint64_t addr, uint64_t size, unsigned flags)
+void executor_ask(struct executor_job *asking, uint64_t address)
+{
+    uint8_t byte;
+    asking->asked = address;
+    say(EXECUTOR_ASKS);
+    hear(&byte, 1);
+}
+
+bool job_note(const struct native_at *at, uint64_t addr, uint64_t size, unsigned flags)
 {
     bool can = pages_have(addr, size);
     if (job->skip) {
@@ -96,8 +105,9 @@ bool job_note(uint64_t pc, uint64_t addr, uint64_t size, unsigned flags)
         if (job->count >= EXECUTOR_ACCESSES)
             return false;
         script_frames_note(job, job->count);
+        native_frames_note(job, job->count, at);
         job->accesses[job->count++] =
-            (struct executor_access){.pc = pc, .addr = addr, .size = (uint16_t)size, .flags = (uint8_t)flags};
+            (struct executor_access){.pc = at->pc, .addr = addr, .size = (uint16_t)size, .flags = (uint8_t)flags};
     }
     job->end = job->count >= job->want ? EXECUTOR_ENOUGH : EXECUTOR_UNREADABLE;
     return can && job->count < job->want;
@@ -118,6 +128,7 @@ static void run(void)
     job->end = EXECUTOR_REFUSED;
     pages_begin(job, &setup);
     script_frames_begin(job);
+    native_frames_begin(job);
     if (skip > EXECUTOR_ACCESSES || want > EXECUTOR_ACCESSES || want == 0 || !processor_begin(job, job->state))
         return;
     uint64_t most = (uint64_t)STEPS_PER_ACCESS * (skip + want + 1);
@@ -238,6 +249,6 @@ void executor_main(const uint64_t *initial)
     for (uint8_t byte;;) {
         hear(&byte, 1);
         run();
-        say(0);
+        say(EXECUTOR_DONE);
     }
 }

@@ -7,11 +7,13 @@
  *
  * Descriptors: EXECUTOR_TALK is a socket. At first the executor writes a byte; then it reads a struct executor_setup, prepares
  * itself, and writes a byte (0, or the step that was refused). From then on, each byte that it reads asks for the job in the shared
- * area, and a byte comes back when it is done. */
+ * area. A byte comes back when it is done (EXECUTOR_DONE), or before when it needs a rule of code (EXECUTOR_ASKS): then the next byte says
+ * that the rule is there. */
 #pragma once
 
 #include "base/python_frames.h"
 #include "base/units.h"
+#include "isa/unwind/unwind_rule.h"
 #include "wire/event.h"
 
 enum { EXECUTOR_TALK = 0, EXECUTOR_MEM = 3, EXECUTOR_PAGEMAP = 4, EXECUTOR_AREA = 5 };
@@ -26,7 +28,8 @@ enum {
     EXECUTOR_STATE = 4096,    /* bytes of vector state */
     EXECUTOR_HOLES = 8,
     EXECUTOR_DEVICES = 16,
-    EXECUTOR_CHAINS = 32, /* of Python, a burst's most: accesses of later ones have none */
+    EXECUTOR_CHAINS = 32,  /* a burst's most, native ones and of Python: accesses of later ones have none */
+    EXECUTOR_CALLERS = 63, /* of an access */
 #if defined(__x86_64__)
     EXECUTOR_GENERAL = 16,
     EXECUTOR_SP = 4, /* by its number */
@@ -79,6 +82,21 @@ struct executor_chains {
     struct executor_chain items[EXECUTOR_CHAINS];
 };
 
+struct executor_callers {
+    uint32_t depth, cut;
+    uint64_t frames[EXECUTOR_CALLERS]; /* return addresses, innermost first */
+};
+
+struct executor_native {
+    uint32_t count;
+    uint8_t of[EXECUTOR_ACCESSES]; /* by access, from 1; 0: none */
+    struct executor_callers items[EXECUTOR_CHAINS];
+};
+
+enum executor_byte { EXECUTOR_DONE, EXECUTOR_ASKS };
+
+enum { EXECUTOR_NO_CODE = 64 }; /* beside enum unwind_kind */
+
 struct executor_job {
     /* Asked. General registers by their number in encodings; on aarch64 the last one is sp. */
     uint64_t general[EXECUTOR_GENERAL], pc, flags;
@@ -90,12 +108,18 @@ struct executor_job {
     /* Where Python keeps the thread's state, which has this number in it; 0: no chains of Python are wanted. Answered as 0 where it has not. */
     uint64_t python_state, python_tid;
     struct python_layout python;
+    uint32_t asks;        /* rules of code that may be asked for; 0: no callers are wanted */
+    uint32_t code_number; /* another one: rules that were answered before may be wrong */
+    /* On the way. */
+    uint64_t asked;          /* an address in an instruction */
+    struct unwind_rule rule; /* the recorder's answer */
     /* Answered. */
     uint32_t end, count;
     uint32_t pages; /* that were read */
     uint64_t steps;
     struct executor_access accesses[EXECUTOR_ACCESSES];
     struct executor_chains chains;
+    struct executor_native native;
 
     uint8_t state[EXECUTOR_STATE] __attribute__((aligned(64)));
     uint8_t copies[EXECUTOR_COPIES][PAGE_UNIT] __attribute__((aligned(PAGE_UNIT)));

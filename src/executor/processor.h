@@ -2,7 +2,7 @@
  * (executor/CPU/processor.c), and what the engine asks executor.c. */
 #pragma once
 
-#include "executor/executor.h"
+#include "executor/native_frames.h"
 
 #include <signal.h>
 #include <stdbool.h>
@@ -23,7 +23,7 @@ void processor_run(struct executor_job *job, uint64_t most);
 bool processor_fault(ucontext_t *context);
 
 /* executor.c: an access that is about to happen, or code that is about to run. False: the burst ends before it, and the job says why. */
-bool job_note(uint64_t pc, uint64_t addr, uint64_t size, unsigned flags);
+bool job_note(const struct native_at *at, uint64_t addr, uint64_t size, unsigned flags);
 bool job_may_run(uint64_t pc);
 
 void executor_main(const uint64_t *initial) __attribute__((noreturn));

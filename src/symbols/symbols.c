@@ -35,7 +35,7 @@ struct symbols_module {
     const char *path;
     uint8_t build_id[BUILD_ID_MOST];
     size_t build_id_size;
-    uint32_t first_pid, last_pid; /* processes that have it mapped; 0: none is known */
+    uint32_t first_pid, last_pid;     /* processes that have it mapped; 0: none is known */
     bool found, opened, debug_opened; /* looked for, read */
     const char *trouble;
     struct binary *binary; /* NULL: no such file, or another build of it */

@@ -12,7 +12,7 @@
 struct trace_session;
 
 /* What a recording cannot have whose source is "outside". */
-#define SESSION_NOT_OUTSIDE "native call chains, lifetimes of objects, latencies and bytes from memory"
+#define SESSION_NOT_OUTSIDE "call chains of allocations, lifetimes of objects, latencies and bytes from memory"
 
 struct trace_session *trace_session_new(void);
 void trace_session_free(struct trace_session *session);

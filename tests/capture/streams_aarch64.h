@@ -12,6 +12,10 @@ enum {
     SKIP_BELOW = 4,
 };
 
+/* A call. */
+static const uint8_t call[] = {0, 0, 0, 0x94};
+enum { FP = 29 };
+
 /* What is never carried out: it asks the kernel or another privileged thing for something, is half of a pair, or hides what is accessed. */
 static const struct {
     const char *name;

@@ -13,6 +13,10 @@ enum {
     SKIP_BELOW = 64,
 };
 
+/* A call. */
+static const uint8_t call[] = {0xe8, 0, 0, 0, 0};
+enum { FP = 5 };
+
 /* What is never carried out: it asks the kernel or another privileged thing for something, or hides what is accessed. */
 static const struct {
     const char *name;

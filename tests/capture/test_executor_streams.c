@@ -37,6 +37,8 @@ static uint64_t random_state = 88172645463325252u;
 static pid_t other;
 static uint8_t *code, *data;
 static struct executor_client *client;
+static struct rule_files *files;
+static struct remote_rules *rules;
 static unsigned ended;
 
 char *__wrap_self_find(const char *relative);
@@ -93,13 +95,20 @@ static int start(void **state)
             pause();
     }
     close(ends[1]);
-    return read(ends[0], &byte, 1) == 1 ? 0 : -1;
+    if (read(ends[0], &byte, 1) != 1)
+        return -1;
+    files = rule_files_new(1 << 20);
+    rules = remote_rules_new((uint32_t)other, files);
+    remote_rules_look(rules);
+    return 0;
 }
 
 static int stop(void **state)
 {
     (void)state;
     executor_stop(client);
+    remote_rules_free(rules);
+    rule_files_free(files);
     kill(other, SIGKILL);
     return waitpid(other, NULL, 0) == other ? 0 : -1;
 }
@@ -125,12 +134,14 @@ static struct executor_job *job_at(uint64_t pc)
     job->skip = 0;
     job->want = WANT;
     job->python_state = 0;
+    job->asks = (uint32_t)any(32);
+    job->code_number = remote_rules_number(rules);
     return job;
 }
 
 static bool run(void)
 {
-    if (executor_run(client))
+    if (executor_run(client, rules))
         return true;
     siginfo_t how = {0};
     waitid(P_ALL, 0, &how, WEXITED | WNOHANG | WNOWAIT);
@@ -266,6 +277,40 @@ static void streams_of_anything_do_no_harm(void **state)
     assert_int_equal(waitpid(other, NULL, WNOHANG), 0);
 }
 
+/* Code without rules: frame pointers lead through frames, as far as each return address is behind a call. */
+static void callers_are_found_by_frame_pointers(void **state)
+{
+    (void)state;
+    enum { CALLERS = 5, FIRST = AREA_BYTES / 16, FRAME = 6 };
+    uint64_t *words = (uint64_t *)(void *)data;
+    for (unsigned broken = 0; broken <= CALLERS; broken++) {
+        memset(data, 0, AREA_BYTES);
+        memcpy(code + 40 * PAGE_UNIT, loop, sizeof loop);
+        for (unsigned i = 0; i < CALLERS; i++) {
+            words[FIRST + 2 + i * FRAME] = DATA + 8 * (FIRST + 2 + (i + 1) * FRAME);
+            words[FIRST + 3 + i * FRAME] = CODE + 50 * PAGE_UNIT + 64 * (i + 1);
+            memset(code + 50 * PAGE_UNIT + 64 * i, 0, 64);
+            if (i + 1 != broken)
+                memcpy(code + 50 * PAGE_UNIT + 64 * (i + 1) - sizeof call, call, sizeof call);
+        }
+        struct executor_job *job = job_at(CODE + 40 * PAGE_UNIT);
+        job->general[0] = DATA + PAGE_UNIT;
+        job->general[EXECUTOR_SP] = DATA + 8 * FIRST;
+        job->general[FP] = DATA + 8 * (FIRST + 2);
+        job->asks = 32;
+        assert_true(run());
+        assert_int_equal(job->count, WANT);
+        assert_int_equal(job->native.count, 1);
+        const struct executor_callers *callers = &job->native.items[0];
+        assert_int_equal(callers->depth, broken ? broken - 1 : CALLERS);
+        assert_true(callers->cut); /* nothing says that the last one is the outermost */
+        for (unsigned i = 0; i < callers->depth; i++)
+            assert_int_equal(callers->frames[i], CODE + 50 * PAGE_UNIT + 64 * (i + 1));
+        for (unsigned i = 0; i < WANT; i++)
+            assert_int_equal(job->native.of[i], 1);
+    }
+}
+
 static const struct python_layout layouts[] = {
     {.native_id = 160,
      .frame_holder = 56,
@@ -356,6 +401,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_asks_for_more_is_refused),
         cmocka_unit_test(streams_of_anything_do_no_harm),
+        cmocka_unit_test(callers_are_found_by_frame_pointers),
         cmocka_unit_test(frames_of_anything_do_no_harm),
         cmocka_unit_test(frames_without_end),
     };

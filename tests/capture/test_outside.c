@@ -21,7 +21,7 @@ int __wrap_attach_check(uint32_t pid, struct error *err);
 struct executor_client *__wrap_executor_start(uint32_t pid, struct error *err);
 void __wrap_executor_stop(struct executor_client *client);
 struct executor_job *__wrap_executor_job(struct executor_client *client);
-bool __wrap_executor_run(struct executor_client *client);
+bool __wrap_executor_run(struct executor_client *client, const struct remote_rules *rules);
 uint64_t __wrap_executor_cpu_ns(const struct executor_client *client);
 void __wrap_executor_find_devices(struct executor_client *client, uint32_t pid);
 int __wrap_stop_ask(pid_t tid);
@@ -36,6 +36,7 @@ void __wrap_outside_thread_stack(struct sink *sink, uint32_t pid, struct outside
                                  uint64_t time);
 struct capture_process *__wrap_running_process(struct running *running, uint32_t pid, uint32_t tid, uint64_t time);
 void __wrap_remote_python_find(struct remote_python *python);
+void __wrap_remote_rules_look(struct remote_rules *rules);
 int __wrap_clock_gettime(clockid_t which, struct timespec *time);
 int __wrap_sigtimedwait(const sigset_t *set, siginfo_t *info, const struct timespec *wait);
 
@@ -77,8 +78,9 @@ struct executor_job *__wrap_executor_job(struct executor_client *client)
     return (struct executor_job *)client;
 }
 
-bool __wrap_executor_run(struct executor_client *client)
+bool __wrap_executor_run(struct executor_client *client, const struct remote_rules *rules)
 {
+    (void)rules;
     (void)client;
     return ++runs % ENDS_EVERY || ++ends > ENDS_MOST;
 }
@@ -97,6 +99,12 @@ void __wrap_executor_find_devices(struct executor_client *client, uint32_t pid)
 void __wrap_remote_python_find(struct remote_python *python)
 {
     (void)python;
+}
+
+void __wrap_remote_rules_look(struct remote_rules *rules)
+{
+    (void)rules;
+    assert_int_equal(about_to_stop(), 0);
 }
 
 int __wrap_stop_ask(pid_t tid)

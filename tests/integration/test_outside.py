@@ -94,6 +94,29 @@ def known():
         assert top["function"] == function and top["share"] > 0.8 and top["line"], (name, top)
 
 
+def chains_of(trace):
+    """The functions of each chain, outermost first, to its samples."""
+    chains = collections.Counter()
+    for line in run([NUMALENS, "export", "--format", "folded", trace]).out.decode().splitlines():
+        chain, samples = line.rsplit(" ", 1)
+        chains[tuple(chain.split(";")[2:-1])] += int(samples)
+    return chains
+
+
+@check("call chains, by call frame information: twelve calls above where the accesses are, in code without frame pointers")
+def native_chains():
+    with Folder() as folder:
+        trace = os.path.join(folder, "numalens.data")
+        ended = run([NUMALENS, "record", "--source", "outside", "-F", "4000", "--budget", "100", "-o", trace, "--", example("deep"), "12000"])
+        assert ended.status == 0, ended
+        chains = chains_of(trace)
+        wanted = ("main", *("level_%d" % i for i in range(1, 13)), "bottom")
+        whole, all_of_it = (sum(samples for chain, samples in chains.items() if matches(chain))
+                            for matches in (lambda chain: chain[-14:] == wanted, lambda chain: chain[-1:] == ("bottom",)))
+        note("%d of %d samples with the whole chain" % (whole, all_of_it))
+        assert all_of_it > 1000 and whole > 0.98 * all_of_it, chains.most_common(5)
+
+
 def status_of(pid):
     with open("/proc/%d/status" % pid) as stream:
         return dict(re.findall(r"^(\w+):\t(\S+)", stream.read(), re.MULTILINE))
@@ -132,7 +155,7 @@ def running():
         note(ended.err.decode())
         assert found["source"] == "outside" and len(found["threads"]) >= 6, found["threads"]
         assert all(row["tid"] for row in found["threads"])
-        unknown = "native call chains, lifetimes of objects, latencies and bytes from memory"
+        unknown = "call chains of allocations, lifetimes of objects, latencies and bytes from memory"
         text = " ".join(run([NUMALENS, "report", trace]).out.decode().split())
         assert ended.err.decode().count(unknown) == 1 and text.count("Sampled from outside: %s are not known." % unknown) == 1, (ended, text)
         stacks = sum(row["samples"] for row in report(trace, "objects")["objects"] if row["kind"] == "stack")
@@ -393,7 +416,8 @@ def python():
         assert folded.status == 0, folded
         for thread, own, other in (("left", b";left;", b";right;"), ("right", b";right;", b";left;")):
             lines = [line for line in folded.out.splitlines() if b";thread-" + thread.encode() + b";" in line]
-            assert lines and not [line for line in lines if own not in line or other in line], lines[:5]
+            wrong = [line for line in lines if own not in line or other in line]
+            assert lines and not wrong, wrong[:5]
 
 
 JIT = """'use strict';

@@ -282,7 +282,7 @@ def screen():
         head = r"^demo \(%d\)  remote [\d.]+%%  samples \d+  threads 9  nodes 2 \(simulated\)" % target.pid
         terminal.until(head, r"object +history$", r"malloc of 32\.0 MiB", r"^remote, 0 to .*[▁-█]{2}")
         for key, pattern in (("1", r"command +history$"), ("2", r"worker \d"), ("4", r"allocated at +history$"), ("5", r"spread_row"), ("6", r"demo\.c:\d+ spread_row"),
-                             ("7", r"node 1 +[\d.]+%"), ("?", r"^native call chains, lifetimes .* from memory$"), ("BSpace", r"from \\ to")):
+                             ("7", r"node 1 +[\d.]+%"), ("?", r"^call chains of allocations, lifetimes .* from memory$"), ("BSpace", r"from \\ to")):
             terminal.type(key)
             terminal.until(pattern)
         terminal.type("1")

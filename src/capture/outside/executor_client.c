@@ -1,5 +1,6 @@
 #include "capture/outside/executor_client.h"
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "base/own_files.h"
 #include "capture/outside/remote_memory.h"
@@ -217,10 +218,18 @@ struct executor_job *executor_job(struct executor_client *client)
     return client->job;
 }
 
-bool executor_run(struct executor_client *client)
+bool executor_run(struct executor_client *client, const struct remote_rules *rules)
 {
-    uint8_t byte = 0;
-    return write(client->talk, &byte, 1) == 1 && hear(client, &byte, JOB_MS);
+    uint64_t began = clock_now_ns(), most = JOB_MS * 1000000ull;
+    for (uint8_t byte = 0;;) {
+        uint64_t took = clock_now_ns() - began;
+        if (took >= most || write(client->talk, &byte, 1) != 1 ||
+            !hear(client, &byte, (int)((most - took) / 1000000) + 1))
+            return false;
+        if (byte != EXECUTOR_ASKS || !rules)
+            return byte == EXECUTOR_DONE;
+        client->job->rule = remote_rules_of(rules, *(volatile uint64_t *)&client->job->asked);
+    }
 }
 
 uint64_t executor_cpu_ns(const struct executor_client *client)

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/error.h"
+#include "capture/outside/remote_rules.h"
 #include "executor/executor.h"
 
 struct executor_client;
@@ -16,7 +17,8 @@ struct executor_job *executor_job(struct executor_client *client);
 /* Memory of devices that the process has mapped by now is not read. As it starts it knows those of then. */
 void executor_find_devices(struct executor_client *client, uint32_t pid);
 
-/* Has the job done. False: the executor has ended, or takes longer than any job may: no more can be had from it. */
-bool executor_run(struct executor_client *client);
+/* Has the job done, which asks for `rules` (NULL: it may ask for none). False: the executor has ended, or takes longer than any job may: no more can be
+ * had from it. */
+bool executor_run(struct executor_client *client, const struct remote_rules *rules);
 
 uint64_t executor_cpu_ns(const struct executor_client *client);

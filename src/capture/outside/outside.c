@@ -27,6 +27,7 @@ enum {
     ASKED_MOST = 32,           /* threads that have been asked to stop, at a time */
     CHILDREN_EVERY = 10,       /* looks for threads, one for children */
     SLOWEST = 2000,            /* times as rare as asked for, ticks come at least */
+    RULES_SHARE = 8,           /* of the recorder's memory, for call frame information */
 };
 
 struct outside *outside_new(const struct capture_options *options)
@@ -37,6 +38,7 @@ struct outside *outside_new(const struct capture_options *options)
     outside->allowed = fmax(options->budget_least_ppm, options->budget_ppm) / 1e6;
     outside->scan_gap = OUTSIDE_SCAN_NS;
     outside->random = clock_now_ns() | 1;
+    outside->rule_files = rule_files_new(options->memory / RULES_SHARE);
     return outside;
 }
 
@@ -252,6 +254,7 @@ static void close_outside(void *context)
     array_each (&outside->processes, struct outside_process *, process)
         outside_process_free(outside, *process);
     array_free(&outside->processes);
+    rule_files_free(outside->rule_files);
     map64_free(&outside->refused);
     free(outside);
 }

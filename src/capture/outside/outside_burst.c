@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "capture/outside/attach_check.h"
 #include "capture/outside/thread_stop.h"
+#include "wire/record.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -17,6 +18,11 @@ enum {
 /* A thread is let go before its burst where this share of bursts done in both ways was the same, of about so many. */
 #define ALIKE_ENOUGH 0.95
 #define ALIKE_OVER   16
+
+enum {
+    ASKS = 256,    /* for rules of code, in a burst that keeps nobody waiting */
+    ASKS_HELD = 16 /* each takes the executor some 20 us */
+};
 
 static void note_stop(struct outside *outside, uint64_t ns)
 {
@@ -41,6 +47,21 @@ bool outside_stops(const struct outside *outside, double us[static 3])
     return all > 0;
 }
 
+/* Who called what is at `pc`, as the executor answered. */
+static void take_callers(const volatile struct executor_native *native, uint32_t number, uint64_t pc,
+                         struct native_chain *chain)
+{
+    uint32_t count = native->count, which = native->of[number];
+    const volatile struct executor_callers *from =
+        which && which <= count && count <= EXECUTOR_CHAINS ? &native->items[which - 1] : NULL;
+    uint32_t depth = from ? from->depth : 0;
+    chain->frames[0] = pc;
+    chain->depth = depth <= EXECUTOR_CALLERS ? depth + 1 : 1;
+    chain->cut = chain->depth != depth + 1 || !from || from->cut;
+    for (uint32_t i = 1; i < chain->depth; i++)
+        chain->frames[i] = from->frames[i - 1];
+}
+
 /* The executor writes the job while we read it: each number is taken once. */
 static void put_samples(struct outside *outside, struct outside_process *process, struct outside_thread *thread,
                         uint64_t time)
@@ -57,13 +78,18 @@ static void put_samples(struct outside *outside, struct outside_process *process
         uint8_t flags = job->accesses[i].flags & (SAMPLE_READ | SAMPLE_WRITE | SAMPLE_LOCKED);
         if (!((flags & SAMPLE_READ && options->loads) || (flags & SAMPLE_WRITE && options->stores)))
             continue;
-        running_runs(outside->running, process->pid, pc, time + i);
-        uint64_t frames[PYTHON_FRAMES + 1];
-        unsigned depth = known ? remote_python_chain(process->python, outside->sink, known, job, i, pc, frames) : 0;
+        struct native_chain native;
+        take_callers(&job->native, i, pc, &native);
+        for (unsigned j = 0; j < native.depth; j++)
+            running_runs(outside->running, process->pid, native.frames[j] - (j > 0), time + i);
+        uint64_t frames[WIRE_MAX_FRAMES];
+        unsigned depth =
+            known ? remote_python_chain(process->python, outside->sink, known, job, i, &native, frames, WIRE_MAX_FRAMES)
+                  : 0;
         struct event event = {.time = time + i, .pid = process->pid, .tid = thread->tid, .kind = EVENT_SAMPLE};
         event.sample = (struct event_sample){
             .addr = addr,
-            .stack = known ? process_stack(outside->running->processes, known, frames, (uint16_t)depth, true) : 0,
+            .stack = known ? process_stack(outside->running->processes, known, frames, (uint16_t)depth, native.cut) : 0,
             .cpu = thread->cpu,
             .size = job->accesses[i].size,
             .source = SOURCE_SOFT,
@@ -90,11 +116,26 @@ static uint32_t count_of(const volatile struct executor_job *job)
     return count < EXECUTOR_ACCESSES ? count : EXECUTOR_ACCESSES;
 }
 
+/* As far as both go: while a thread is held, less is asked for. */
+static bool callers_alike(const struct executor_native *now, const struct executor_native *held, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        struct native_chain a, b;
+        take_callers(now, i, 0, &a);
+        take_callers(held, i, 0, &b);
+        unsigned depth = a.depth < b.depth ? a.depth : b.depth;
+        if (memcmp(a.frames, b.frames, depth * sizeof *a.frames) != 0 || (!a.cut && !b.cut && a.depth != b.depth))
+            return false;
+    }
+    return true;
+}
+
 /* Whether the burst that was done before, while the thread was held, saw the same. */
 static bool is_alike(const struct outside *outside, const struct executor_job *job, uint32_t count)
 {
     return count_of(job) == count && memcmp(job->accesses, outside->held, count * sizeof *outside->held) == 0 &&
-           remote_python_alike(&job->chains, &outside->held_chains, count);
+           remote_python_alike(&job->chains, &outside->held_chains, count) &&
+           callers_alike(&job->native, &outside->held_native, count);
 }
 
 static void let_go(struct outside *outside, struct outside_thread *thread)
@@ -111,22 +152,27 @@ static bool follow_twice(struct outside *outside, struct outside_process *proces
     struct executor_job *job = executor_job(process->executor);
     uint32_t skip = job->skip, count;
     memcpy(outside->state, job->state, sizeof outside->state);
-    bool done = executor_run(process->executor);
+    job->asks = job->code_number ? ASKS_HELD : 0;
+    bool done = executor_run(process->executor, process->rules);
     let_go(outside, thread); /* whether or not the executor has ended */
     if (!done)
         return false;
     count = count_of(job);
     memcpy(outside->held, job->accesses, count * sizeof *outside->held);
     outside->held_chains = job->chains;
+    outside->held_native = job->native;
+    job->asks = job->code_number ? ASKS : 0;
     job->skip = skip;
     memcpy(job->state, outside->state, sizeof outside->state);
-    if (!executor_run(process->executor))
+    if (!executor_run(process->executor, process->rules))
         return false;
-    double same = is_alike(outside, job, count);
-    thread->alike = first ? same : thread->alike + (same - thread->alike) / ALIKE_OVER;
+    bool same = is_alike(outside, job, count);
+    thread->alike = first ? same : thread->alike + ((double)same - thread->alike) / ALIKE_OVER;
     memcpy(job->accesses, outside->held, count * sizeof *outside->held); /* those are right in any case */
     job->count = count;
     job->chains = outside->held_chains;
+    if (!same)
+        job->native = outside->held_native;
     return true;
 }
 
@@ -138,15 +184,17 @@ static bool follow(struct outside *outside, struct outside_process *process, str
     job->skip = (uint32_t)(outside_random(outside) % SKIP_BELOW);
     job->want = outside->options->burst;
     remote_python_ask(process->python, thread, job);
+    job->code_number = remote_rules_number(process->rules);
     bool twice = number < TWICE_FIRST || number % TWICE_EVERY == 0, hold = thread->alike < ALIKE_ENOUGH, done = true;
+    job->asks = job->code_number == 0 ? 0 : hold ? ASKS_HELD : ASKS;
     if (twice || !hold)
         stop_copy_stack((pid_t)thread->tid, job);
     if (twice)
         return follow_twice(outside, process, thread, number == 0);
     if (hold)
-        done = executor_run(process->executor);
+        done = executor_run(process->executor, process->rules);
     let_go(outside, thread);
-    return done && (hold || executor_run(process->executor));
+    return done && (hold || executor_run(process->executor, process->rules));
 }
 
 /* A thread that replaces its program goes on as the first of its process, and its own number ends. */

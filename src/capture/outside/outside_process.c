@@ -86,8 +86,10 @@ static bool outside_start_executor(struct outside *outside, struct outside_proce
 {
     process->starts = false;
     process->executor = executor_start(process->pid, err);
-    if (process->executor)
+    if (process->executor) {
         remote_python_find(process->python);
+        remote_rules_look(process->rules);
+    }
     if (!process->executor && kill((pid_t)process->pid, 0) == 0)
         refuse(outside, process->pid);
     process->ended |= !process->executor;
@@ -98,6 +100,7 @@ void outside_process_free(struct outside *outside, struct outside_process *proce
 {
     stop_executor(outside, process);
     remote_python_free(process->python);
+    remote_rules_free(process->rules);
     glibc_heap_free(process->heap);
     array_free(&process->threads);
     free(process);
@@ -130,6 +133,7 @@ static struct outside_process *add_process(struct outside *outside, uint32_t pid
     process->pid = pid;
     process->heap = heap_of(outside, pid);
     process->python = python_of(outside, pid);
+    process->rules = remote_rules_new(pid, outside->rule_files);
     array_push(&outside->processes, process);
     outside->scanned = 0;
     return process;
@@ -264,6 +268,7 @@ static void look_at_heap(struct outside *outside, struct outside_process *proces
     if (process->executor)
         executor_find_devices(process->executor, process->pid);
     remote_python_find(process->python); /* a program may load one later */
+    remote_rules_look(process->rules);
     uint64_t end = clock_now_ns(), took = end - began;
     process->heap_in_vain = found ? 0 : process->heap_in_vain + asked;
     unsigned vain = process->heap_in_vain < IN_VAIN ? 0 : process->heap_in_vain - IN_VAIN;

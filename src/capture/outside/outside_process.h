@@ -9,6 +9,7 @@
 #include "capture/outside/outside.h"
 #include "capture/outside/outside_thread.h"
 #include "capture/outside/remote_python.h"
+#include "capture/outside/remote_rules.h"
 
 enum {
     OUTSIDE_SCAN_NS = 100000000, /* between looks for threads, and at what was spent, at least */
@@ -26,6 +27,7 @@ struct outside_process {
     bool heap_wants; /* for a sample */
     unsigned blind;  /* bursts in a row that could read no code: it may run another program */
     struct remote_python *python;
+    struct remote_rules *rules;
     struct glibc_heap *heap;
     uint64_t heap_next;    /* look at it */
     uint64_t heap_asked;   /* the next one where a sample is in no object that is known: not before */
@@ -55,6 +57,8 @@ struct outside {
     uint32_t stops[OUTSIDE_STOP_BINS];
     struct executor_access held[EXECUTOR_ACCESSES]; /* of a burst that is done twice */
     struct executor_chains held_chains;
+    struct executor_native held_native;
+    struct rule_files *rule_files;
     uint8_t state[EXECUTOR_STATE];
 };
 

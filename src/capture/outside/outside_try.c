@@ -40,7 +40,7 @@ static bool follow(struct executor_client *client, pid_t pid)
         }
         job->skip = 0;
         job->want = ACCESSES;
-        bool done = state == STOP_TAKEN && executor_run(client);
+        bool done = state == STOP_TAKEN && executor_run(client, NULL);
         if (state == STOP_TAKEN || state == STOP_IN_CALL)
             stop_let_go(pid);
         if (state == STOP_TAKEN || state == STOP_ENDED)

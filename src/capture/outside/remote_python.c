@@ -256,8 +256,8 @@ static void take_chain(struct remote_python *python, struct sink *sink, const st
 }
 
 unsigned remote_python_chain(struct remote_python *python, struct sink *sink, const struct capture_process *process,
-                             const volatile struct executor_job *job, uint32_t number, uint64_t pc,
-                             uint64_t frames[static PYTHON_FRAMES + 1])
+                             const volatile struct executor_job *job, uint32_t number,
+                             const struct native_chain *native, uint64_t *frames, unsigned most)
 {
     struct script_frame script[PYTHON_FRAMES];
     uint32_t chains = job->chains.count, chain = job->chains.of[number], count = 0;
@@ -274,6 +274,6 @@ unsigned remote_python_chain(struct remote_python *python, struct sink *sink, co
         else if (entry && count)
             script[count - 1].entry = true;
     }
-    return python_merge(python->where.eval_start, python->where.eval_end, &pc, 1, true, false, script, count, frames,
-                        PYTHON_FRAMES + 1);
+    return python_merge(python->where.eval_start, python->where.eval_end, native->frames, native->depth, native->cut,
+                        false, script, count, frames, most);
 }

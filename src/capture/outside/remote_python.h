@@ -10,6 +10,12 @@
 
 struct remote_python;
 
+struct native_chain {
+    uint64_t frames[EXECUTOR_CALLERS + 1];
+    unsigned depth;
+    bool cut;
+};
+
 struct remote_python *remote_python_new(uint32_t pid, size_t most); /* of names */
 void remote_python_free(struct remote_python *python);
 
@@ -26,7 +32,8 @@ void remote_python_answered(struct outside_thread *thread, const struct executor
 /* Whether so many accesses have the same chains. */
 bool remote_python_alike(const struct executor_chains *a, const struct executor_chains *b, uint32_t accesses);
 
-/* What the executor answered for access `number` at `pc`, as frames of a chain; how many. Reports names that are new. */
+/* What the executor answered for access `number`, in place of the interpreter's own among `native` frames; how many there are then, at most `most`. Reports
+ * names that are new. */
 unsigned remote_python_chain(struct remote_python *python, struct sink *sink, const struct capture_process *process,
-                             const volatile struct executor_job *job, uint32_t number, uint64_t pc,
-                             uint64_t frames[static PYTHON_FRAMES + 1]);
+                             const volatile struct executor_job *job, uint32_t number,
+                             const struct native_chain *native, uint64_t *frames, unsigned most);

@@ -65,8 +65,9 @@ bool processor_begin(const struct executor_job *job, uint8_t *state)
 
 static enum outcome note(struct cpu *cpu, uint64_t addr, unsigned size, unsigned flags)
 {
-    return job_note(*cpu->pc, addr & 0x00ffffffffffffff /* the top byte is a tag */, size, flags) ? OUTCOME_NEXT
-                                                                                                  : OUTCOME_ENOUGH;
+    const struct native_at at = {.pc = *cpu->pc, .sp = *cpu->sp, .fp = cpu->x[29], .lr = cpu->x[30]};
+    return job_note(&at, addr & 0x00ffffffffffffff /* the top byte is a tag */, size, flags) ? OUTCOME_NEXT
+                                                                                             : OUTCOME_ENOUGH;
 }
 
 void processor_run(struct executor_job *job, uint64_t most)

@@ -46,8 +46,11 @@ size_t processor_bytes(void)
 static bool note(struct engine *self, const struct block *block, const struct decode_access *accesses, unsigned count)
 {
     (void)block;
+    enum { SP = 4, FP = 5 };
+    const uint64_t *general = self->registers.general;
+    const struct native_at at = {.pc = self->registers.rip, .sp = general[SP], .fp = general[FP]};
     for (unsigned i = 0; i < count; i++)
-        if (!job_note(self->registers.rip, accesses[i].addr, accesses[i].size, accesses[i].flags))
+        if (!job_note(&at, accesses[i].addr, accesses[i].size, accesses[i].flags))
             return false;
     return true;
 }
