@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "base/number.h"
+#include "view/report/object_callers.h"
 #include "view/report/object_facts.h"
 #include "view/table.h"
 
@@ -265,6 +266,7 @@ static void put_object(const struct rows *rows, const struct row *row, const str
     put_stacks(rows, row, options, out);
     put_users(rows, row, options, out);
     put_lines(lines, options, out);
+    object_callers_text(flow, row->object, row->totals.samples, options, out);
     put_homes(rows, row, out);
     struct life life;
     read_life(flow, row->object, &life);
