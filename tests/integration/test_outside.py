@@ -117,6 +117,16 @@ def native_chains():
         assert all_of_it > 1000 and whole > 0.98 * all_of_it, chains.most_common(5)
 
 
+@check("thread-local variables of the executable are objects of their threads")
+def thread_locals():
+    result = nlens.record_and_report([example("patterns/thread_local"), "bad"], ["--source", "outside", *OFTEN], tables=["objects"], bursts=BURSTS, longer=1 / 4)
+    found = [row for row in result["objects"] if row["kind"] == "static" and row["name"] == "workspace" and row["line"]]
+    # The C library clears them before there is a thread that they are of.
+    seen, rest = (sum(row["samples"] for row in rows) for rows in (found, [row for row in result["objects"] if row["kind"] != "map"]))
+    note("%d blocks, %d of %d samples" % (len(found), seen, rest))
+    assert len(found) >= 6 and seen > 0.95 * rest, nlens.describe(result["objects"])
+
+
 def status_of(pid):
     with open("/proc/%d/status" % pid) as stream:
         return dict(re.findall(r"^(\w+):\t(\S+)", stream.read(), re.MULTILINE))

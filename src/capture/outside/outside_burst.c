@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "capture/outside/attach_check.h"
+#include "capture/outside/outside_locals.h"
 #include "capture/outside/thread_stop.h"
 #include "wire/record.h"
 
@@ -70,6 +71,8 @@ static void put_samples(struct outside *outside, struct outside_process *process
     const struct capture_options *options = outside->options;
     uint32_t count = job->count;
     struct capture_process *known = running_process(outside->running, process->pid, thread->tid, time);
+    if (!thread->has_stack)
+        outside_locals(outside->sink, process->pid, thread->tid, job->bases[0], time);
     outside_thread_stack(outside->sink, process->pid, thread, job->general[EXECUTOR_SP], time);
     outside_look_for_objects(outside, process, thread, time);
     bool first = true;
