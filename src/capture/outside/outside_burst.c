@@ -21,7 +21,7 @@ enum {
 #define ALIKE_OVER   16
 
 enum {
-    ASKS = 256,    /* for rules of code, in a burst that keeps nobody waiting */
+    ASKS = 64,     /* for rules of code, in a burst that keeps nobody waiting */
     ASKS_HELD = 16 /* each takes the executor some 20 us */
 };
 

@@ -89,6 +89,7 @@ static bool outside_start_executor(struct outside *outside, struct outside_proce
     if (process->executor) {
         remote_python_find(process->python);
         remote_rules_look(process->rules);
+        process->rules_new = true;
     }
     if (!process->executor && kill((pid_t)process->pid, 0) == 0)
         refuse(outside, process->pid);
@@ -268,7 +269,9 @@ static void look_at_heap(struct outside *outside, struct outside_process *proces
     if (process->executor)
         executor_find_devices(process->executor, process->pid);
     remote_python_find(process->python); /* a program may load one later */
-    remote_rules_look(process->rules);
+    if (!process->rules_new)
+        remote_rules_look(process->rules);
+    process->rules_new = false;
     uint64_t end = clock_now_ns(), took = end - began;
     process->heap_in_vain = found ? 0 : process->heap_in_vain + asked;
     unsigned vain = process->heap_in_vain < IN_VAIN ? 0 : process->heap_in_vain - IN_VAIN;

@@ -29,6 +29,7 @@ struct outside_process {
     struct remote_python *python;
     struct remote_rules *rules;
     struct glibc_heap *heap;
+    bool rules_new;        /* its code was looked at as its executor started */
     uint64_t heap_next;    /* look at it */
     uint64_t heap_asked;   /* the next one where a sample is in no object that is known: not before */
     unsigned heap_in_vain; /* looks that a sample asked for, and that found nothing new */

@@ -25,6 +25,7 @@ struct file {
 
 struct range {
     uint64_t start, end, offset;
+    uint64_t path; /* a hash of it; 0: it has none */
     uint32_t file; /* from 1; 0: none */
 };
 
@@ -104,13 +105,25 @@ static uint32_t file_of(struct remote_rules *rules, const char *path)
     return found;
 }
 
-static bool is_known(const struct remote_rules *rules, const struct range *range)
+static uint64_t hash_of(const char *path)
+{
+    uint64_t hash = 1;
+    for (; *path; path++)
+        hash = (hash ^ (uint8_t)*path) * 0x100000001b3u;
+    return hash | 1;
+}
+
+/* Its file is not looked for again. */
+static bool is_known(const struct remote_rules *rules, struct range *range)
 {
     const range_list *before = &rules->before;
     size_t behind = bisect(before->count, i, before->items[i].start <= range->start);
     const struct range *known = behind ? &before->items[behind - 1] : NULL;
-    return known && known->start == range->start && known->end == range->end && known->offset == range->offset &&
-           known->file == range->file;
+    if (!known || known->start != range->start || known->end != range->end || known->offset != range->offset ||
+        known->path != range->path)
+        return false;
+    range->file = known->file;
+    return true;
 }
 
 void remote_rules_look(struct remote_rules *rules)
@@ -124,8 +137,12 @@ void remote_rules_look(struct remote_rules *rules)
     for (struct proc_maps maps = proc_maps_of(rules->pid); proc_maps_next(&maps, &map);) {
         if (!(map.prot & PROT_EXEC) || map.start >= 1ull << 63 || rules->ranges.count >= RANGES_MOST)
             continue;
-        struct range range = {map.start, map.end, map.offset, *map.path == '/' ? file_of(rules, map.path) : 0};
-        same = same && is_known(rules, &range);
+        struct range range = {
+            .start = map.start, .end = map.end, .offset = map.offset, .path = *map.path == '/' ? hash_of(map.path) : 0};
+        if (!is_known(rules, &range)) {
+            range.file = range.path ? file_of(rules, map.path) : 0;
+            same = false;
+        }
         array_push(&rules->ranges, range);
     }
     if (!rules->number || !same || rules->ranges.count != rules->before.count)
