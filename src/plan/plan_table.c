@@ -304,16 +304,18 @@ static int find_cpus(struct making *making, const struct plan_entry *entry, stru
         struct place_cpus cpus = {.repeat = 1};
         bool any = false;
         for (uint32_t cpu = 0; cpu < PLACE_CPUS; cpu++) {
-            bool here = placement_set_has(&entry->cpus, cpu) &&
-                        placement_set_has(&making->machine->limits->cpus, cpu) &&
-                        topology_node_of_cpu(topology, cpu) >= 0;
+            if (!placement_set_has(&entry->cpus, cpu))
+                continue;
+            bool here =
+                placement_set_has(&making->machine->limits->cpus, cpu) && topology_node_of_cpu(topology, cpu) >= 0;
             cpus.words[cpu / 64] |= (uint64_t)here << cpu % 64;
             any |= here;
+            if (!here && !making->machine->maps)
+                return error_set(making->err, -EINVAL, "%s, line %u: CPU %u is not there to be used here",
+                                 making->plan->name, entry->line, cpu);
         }
-        if (!any)
-            return error_set(making->err, -EINVAL, "%s, line %u: none of these CPUs is there to be used here",
-                             making->plan->name, entry->line);
-        array_push(&making->cpus, cpus);
+        if (any)
+            array_push(&making->cpus, cpus);
     } else {
         for (uint32_t i = 0; i < topology->node_count; i++) {
             struct place_cpus cpus = cpus_of_node(making, i);
@@ -327,7 +329,7 @@ static int find_cpus(struct making *making, const struct plan_entry *entry, stru
     }
     made->cpus_count = (uint32_t)making->cpus.count - made->cpus_first;
     if (made->cpus_count == 0)
-        return error_set(making->err, -EINVAL, "%s, line %u: the node has no CPUs that may be used here",
+        return error_set(making->err, -EINVAL, "%s, line %u: there are no CPUs that may be used here",
                          making->plan->name, entry->line);
     return 0;
 }

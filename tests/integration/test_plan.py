@@ -474,7 +474,7 @@ def _():
 def _():
     with nlens.Folder() as folder:
         for text, says in (("site f @ bind 0\n", "line 1: this is no plan"), ("numalens plan 1\nsite f @ bind 77\n", "line 2: there is no node 77 here"),
-                           ("numalens plan 1\nthread * @ cpus 1000\n", "line 2: none of these CPUs"), ("numalens plan 1\nplace f\n", "line 2: 'place' is unknown")):
+                           ("numalens plan 1\nthread * @ cpus %d,1000\n" % nlens.CPU, "line 2: CPU 1000 is not there"), ("numalens plan 1\nplace f\n", "line 2: 'place' is unknown")):
             ended = numalens("apply", written(folder, text), "--", "echo", "started")
             assert ended.status == 1 and ended.out == "" and says in ended.err, ended
         ended = numalens("apply", written(folder, "numalens plan 1\nnodes 0-3,76-77\nsite f @ bind 77\n"), "--", "echo", "started")
