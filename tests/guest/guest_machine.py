@@ -123,10 +123,19 @@ def modules(kernel_image):
 def processor(kind):
     """Machine, processor, and console with other words for the kernel. Not to be tidied: on x86-64 thread=multi oopses the guest as soon as
     perf is used, and with cx16 the 6.12 kernel fails to boot in most tries. Its test of the timer counts ticks while it waits, and panics
-    where the emulator does not get the CPU meanwhile."""
+    where the emulator does not get the CPU meanwhile. String instructions are emulated byte by byte: without erms and rep_good (112) nobody
+    clears pages by them."""
     if kind.arch == "x86_64":
-        return ["-M", "q35", "-accel", "tcg,thread=single", "-cpu", "max,-cx16"], "ttyS0 no_timer_check"
+        return ["-M", "q35", "-accel", "tcg,thread=single", "-cpu", "max,-cx16,-erms,-fsrm"], "ttyS0 no_timer_check clearcpuid=112"
     return ["-M", "virt,gic-version=3", "-accel", "tcg", "-cpu", "neoverse-n1"], "ttyAMA0"
+
+
+def clock(wanted):
+    """(QEMU's, the kernel's) words for a clock that counts instructions. All processors see the same count, which an x86-64 kernel does not
+    believe of several sockets by itself: each look at a clock would be a system call that reads a device."""
+    if wanted.count is None:
+        return [], ""
+    return ["-icount", f"shift={wanted.count},sleep=off"], "tsc=reliable" if wanted.arch == "x86_64" else ""
 
 
 def arguments(kernel_image, initrd, wanted):
@@ -134,13 +143,12 @@ def arguments(kernel_image, initrd, wanted):
     nodes, cpus, kind = wanted.nodes, wanted.cpus, Kind(wanted.arch)
     with_cpus = [node for node in range(nodes) if node not in wanted.memory_only]
     machine, console = processor(kind)
+    counting, trusted = clock(wanted)
     words = [kind.qemu, *machine,
              "-smp", f"{len(with_cpus) * cpus},sockets={len(with_cpus)},cores={cpus}", "-m", f"{nodes * wanted.memory}M",
              "-nodefaults", "-no-reboot", "-display", "none", "-kernel", str(kernel_image), "-initrd", str(initrd),
              "-append",
-             f"console={console} quiet oops=panic panic=-1 transparent_hugepage=madvise {QUICK} {wanted.kernel}"]
-    if wanted.count is not None:
-        words += ["-icount", f"shift={wanted.count},sleep=off"]
+             f"console={console} quiet oops=panic panic=-1 transparent_hugepage=madvise {QUICK} {trusted} {wanted.kernel}", *counting]
     for node in range(nodes):
         words += ["-object", f"memory-backend-ram,id=memory{node},size={wanted.memory}M"]
     for node in range(nodes):
