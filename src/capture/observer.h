@@ -1,4 +1,4 @@
-/* capture/observer.h - someone who looks on while a program is recorded: sees each event as it is drained, and is called
+/* capture/observer.h - someone who looks on while programs are recorded: sees each event as it is drained, and is called
  * between drains. So live commands use the same recording as `record` does. */
 #pragma once
 
@@ -9,13 +9,14 @@
 /* The recording as an observer sees it between drains. */
 struct capture_live {
     struct sink *sink; /* for events of its own */
-    const struct sources *sources;
-    struct wire_region *region;
+    struct sources *sources;
+    struct wire_region *region; /* NULL: there are no agents */
 };
 
 struct capture_observer {
     void *context;
     /* Rings are drained one after another: events of one thread come in order, those of several do not. */
     void (*event)(void *context, const struct event *event);
-    void (*poll)(void *context, uint64_t now, const struct capture_live *live); /* about every 10 ms */
+    void (*poll)(void *context, uint64_t now,
+                 const struct capture_live *live); /* about every 10 ms; from outside, 100 */
 };

@@ -19,24 +19,6 @@ int sources_open(struct sources *sources, struct source source, struct error *er
     return 0;
 }
 
-int sources_watch(struct sources *sources, uint32_t tid, struct error *err)
-{
-    int first = 0;
-    each_open(sources, source)
-    {
-        struct error why = {0};
-        int code = source->watch ? source->watch(source->context, tid, &why) : 0;
-        if (code < 0 && first == 0)
-            first = error_set(err, code, "%s", why.text);
-    }
-    return first;
-}
-
-void sources_unwatch(struct sources *sources, uint32_t tid)
-{
-    each_open(sources, source) if (source->unwatch) source->unwatch(source->context, tid);
-}
-
 void sources_drain(struct sources *sources, uint64_t now, struct source_level *level)
 {
     bool spared = now - sources->drained < sources->spacing_ns;

@@ -62,10 +62,6 @@ struct source {
     /* 0, or negative with `err`: cause and remedy. */
     int (*open)(void *context, struct error *err);
 
-    /* A thread of the target, for sources that must be given each one. One that has ended already is no error. */
-    int (*watch)(void *context, uint32_t tid, struct error *err);
-    void (*unwatch)(void *context, uint32_t tid);
-
     /* From now on samples are wanted, or not. Said again with each interval of a loop that has such. 0 or -errno. */
     int (*want)(void *context, bool wanted);
 
@@ -96,10 +92,6 @@ struct sources {
 /* Opens it and takes it into the list, which closes it. 0; 1 when it was refused and is not needed: the reason stays in
  * sources->refusals; or negative with `err`. What was refused is closed. */
 int sources_open(struct sources *sources, struct source source, struct error *err);
-
-/* A thread of the target that is new, or has ended. 0, or negative with `err`: one source at least cannot watch it. */
-int sources_watch(struct sources *sources, uint32_t tid, struct error *err);
-void sources_unwatch(struct sources *sources, uint32_t tid);
 
 /* Drains all, in the order of their kinds. `level` starts at zero; a buffer that was spared for spacing_ns counts as
  * full: it may be the one that woke the loop. */

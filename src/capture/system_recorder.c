@@ -4,6 +4,7 @@
 #include "base/sandbox.h"
 #include "capture/describe.h"
 #include "capture/homes.h"
+#include "capture/observer.h"
 #include "capture/hardware/hw_record.h"
 #include "capture/outside/attach_check.h"
 #include "capture/outside/outside.h"
@@ -69,10 +70,13 @@ static void listen_sample(void *context, uint32_t pid, uint64_t addr, uint64_t t
         capture_maps_sample(recorder->maps, pid, addr, time);
 }
 
-/* A mapping that was looked up in /proc, or that the kernel reported. */
+/* Among others, a mapping that was looked up in /proc, or that the kernel reported. */
 static void listen_event(void *context, const struct event *event)
 {
     struct system_recorder *recorder = context;
+    const struct capture_observer *observer = recorder->options->observer;
+    if (observer && observer->event)
+        observer->event(observer->context, event);
     if (event->kind == EVENT_MAP && *event->map.path)
         runtime_names_mapped(recorder->runtimes, event->pid, event->map.path);
 }
@@ -126,7 +130,7 @@ static int find_means(struct system_recorder *recorder, struct error *err)
     }
     recorder->means.outside = from_outside || code < 0;
     recorder->means.mechanism = MECHANISM_NONE;
-    recorder->means.homes = homes_wanted(options->topology, &why);
+    recorder->means.homes = homes_wanted(options->topology, &why) && options->output;
     recorder->means.homes_refused = why.code != 0;
     snprintf(recorder->means.homes_reason, sizeof recorder->means.homes_reason, "%.255s", why.text);
     probe_frames(&recorder->means);
@@ -199,6 +203,8 @@ static int open_trace(struct system_recorder *recorder, struct error *err)
     }
     if (!described.command)
         described.command = command;
+    if (!described.output)
+        return 0;
     struct trace_session *session = describe_session(&described, &recorder->means);
     set_namespaces(session, described.pid);
     if (described.rotate_ns) {
@@ -231,10 +237,12 @@ static void connect_sources(struct system_recorder *recorder)
         recorder->listener = (struct source_listener){.context = recorder, .sample = listen_sample};
         sources_open(&recorder->sources, homes_source(recorder->homes), NULL);
     }
-    if (recorder->outside) {
+    if (recorder->outside && recorder->options->output) {
         recorder->maps = capture_maps_new(&recorder->sink, &recorder->processes, memory / 32);
         recorder->listener = (struct source_listener){.context = recorder, .sample = listen_sample};
         sources_open(&recorder->sources, capture_maps_source(recorder->maps), NULL);
+    }
+    if (recorder->outside) {
         outside_connect(recorder->outside, &recorder->sink, &recorder->running, &recorder->listener);
     } else {
         hw_record_connect(recorder->hardware, &recorder->sink, &recorder->processes, &recorder->listener,
@@ -280,7 +288,7 @@ static int start(struct system_recorder *recorder, struct error *err)
         code = err->code; /* else it was too quick: nothing was sampled, and its status is what counts */
     if (code < 0 && options->rotate_ns) {
         rotation_finish(&recorder->rotation, NULL, recorder->started);
-    } else if (code < 0) {
+    } else if (code < 0 && recorder->sink.writer) {
         trace_writer_close(recorder->sink.writer, NULL, NULL);
         recorder->sink.writer = NULL;
         trace_file_remove(options->output);
@@ -398,6 +406,14 @@ static void write_out(struct system_recorder *recorder, uint64_t now)
         outside_go_on(recorder->outside);
 }
 
+static void call_observer(struct system_recorder *recorder, uint64_t now)
+{
+    const struct capture_observer *observer = recorder->options->observer;
+    struct capture_live live = {&recorder->sink, &recorder->sources, NULL};
+    if (observer && observer->poll)
+        observer->poll(observer->context, now, &live);
+}
+
 static void record(struct system_recorder *recorder)
 {
     while (!recorder->ended) {
@@ -407,6 +423,7 @@ static void record(struct system_recorder *recorder)
         sources_drain(&recorder->sources, now, &level);
         sources_tend(&recorder->sources, now);
         write_out(recorder, now);
+        call_observer(recorder, now);
         if (!recorder->options->command && stop && now - recorder->started >= stop)
             break;
         if (recorder->outside && !recorder->options->command && outside_ended(recorder->outside))
@@ -457,7 +474,8 @@ static void finish(struct system_recorder *recorder)
         trace_session_free(ending);
         return;
     }
-    trace_writer_close(recorder->sink.writer, ending, recorder->sink.failure.code ? NULL : &recorder->sink.failure);
+    if (recorder->sink.writer)
+        trace_writer_close(recorder->sink.writer, ending, recorder->sink.failure.code ? NULL : &recorder->sink.failure);
     trace_session_free(ending);
     result->write_failure = recorder->sink.failure;
 }

@@ -349,7 +349,7 @@ bool loop_step(struct loop *loop, uint64_t now, uint64_t sampling_ns)
     struct worker_job *job = worker_take(loop->worker, 0);
     if (job)
         collect(loop, job);
-    if (now >= loop_due(loop)) {
+    if (now >= loop->began + loop->options.interval_ns) {
         if (!worker_is_busy(loop->worker)) {
             end_interval(loop, now, sampling_ns);
         } else if (!loop->late) {
@@ -358,11 +358,6 @@ bool loop_step(struct loop *loop, uint64_t now, uint64_t sampling_ns)
         }
     }
     return !is_over(loop) && !governor_rests(&loop->governor);
-}
-
-uint64_t loop_due(const struct loop *loop)
-{
-    return loop->began + loop->options.interval_ns;
 }
 
 static void summarise(struct loop *loop, uint64_t now, struct loop_summary *summary)

@@ -80,9 +80,6 @@ void loop_event(struct loop *loop, const struct event *event);
 /* `sampling_ns`: time spent in handlers so far. Returns true while samples are wanted; false during a rest. */
 bool loop_step(struct loop *loop, uint64_t now, uint64_t sampling_ns);
 
-/* When the current interval ends: loop_step should be called by then. */
-uint64_t loop_due(const struct loop *loop);
-
 /* Waits for the worker (not for ever) and frees. What was sampled since the last interval's end is not looked at: the
  * program has exited, or goes on without it. */
 void loop_finish(struct loop *loop, uint64_t now, struct loop_summary *summary);

@@ -2,6 +2,8 @@
 
 #include "base/clock.h"
 #include "capture/observer.h"
+#include "capture/source.h"
+#include "capture/system_recorder.h"
 
 #include <stdatomic.h>
 
@@ -10,6 +12,7 @@ struct loop_run {
     const struct loop_options *options;
     const struct loop_listener *listener;
     struct sink *sink; /* NULL until the first pass */
+    bool resting;
 };
 
 static void see_event(void *context, const struct event *event)
@@ -42,7 +45,11 @@ static void see_step(void *context, uint64_t now, const struct capture_live *liv
     struct loop_run *run = context;
     run->sink = live->sink;
     bool wanted = loop_step(run->loop, now, sources_cost_ns(live->sources));
-    atomic_store_explicit(&live->region->resting, !wanted, memory_order_relaxed);
+    if (live->region)
+        atomic_store_explicit(&live->region->resting, !wanted, memory_order_relaxed);
+    else if (run->resting == wanted)
+        sources_want(live->sources, wanted);
+    run->resting = !wanted;
 }
 
 int migrate_run(struct capture_options *capture, const struct loop_options *options,
@@ -57,7 +64,7 @@ int migrate_run(struct capture_options *capture, const struct loop_options *opti
     if (!run.loop)
         return err->code;
     capture->observer = &observer;
-    int code = recorder_run(capture, result, err);
+    int code = capture->pid ? system_recorder_run(capture, result, err) : recorder_run(capture, result, err);
     capture->observer = NULL;
     run.sink = NULL; /* the trace is closed */
     loop_finish(run.loop, clock_now_ns(), code == 0 ? summary : NULL);

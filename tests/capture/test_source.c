@@ -12,7 +12,7 @@
 struct noted {
     char name;
     char *diary;
-    int refused; /* what open, watch and want return */
+    int refused; /* what open and want return */
     double filled;
     size_t bytes;
     uint64_t until, cost;
@@ -30,19 +30,6 @@ static int open_noted(void *context, struct error *err)
     struct noted *noted = context;
     note(noted, "o");
     return noted->refused ? error_set(err, noted->refused, "%c is not to be had", noted->name) : 0;
-}
-
-static int watch(void *context, uint32_t tid, struct error *err)
-{
-    struct noted *noted = context;
-    note(noted, "w");
-    return noted->refused ? error_set(err, noted->refused, "%c: not %u", noted->name, tid) : 0;
-}
-
-static void unwatch(void *context, uint32_t tid)
-{
-    (void)tid;
-    note(context, "u");
 }
 
 static int want(void *context, bool wanted)
@@ -87,8 +74,6 @@ static struct source source_of(struct noted *noted, enum source_kind kind)
     return (struct source){.kind = kind,
                            .context = noted,
                            .open = open_noted,
-                           .watch = watch,
-                           .unwatch = unwatch,
                            .want = want,
                            .drain = drain,
                            .tend = tend,
@@ -221,11 +206,8 @@ static void one_that_fails_keeps_none_from_its_turn(void **state)
     faults.refused = -ESRCH;
     hardware.refused = -EBUSY;
     *diary = '\0';
-    assert_int_equal(sources_watch(&sources, 77, &err), -ESRCH);
-    assert_string_equal(err.text, "F: not 77");
-    sources_unwatch(&sources, 77);
     assert_int_equal(sources_want(&sources, false), -ESRCH);
-    assert_diary(diary, "Fw Hw Fu Hu F- H- ");
+    assert_diary(diary, "F- H- ");
     faults.refused = 0;
     assert_int_equal(sources_want(&sources, true), -EBUSY);
     assert_int_equal(sources_cost_ns(&sources), 42);
@@ -242,8 +224,6 @@ static void what_a_source_lacks_is_skipped(void **state)
     struct noted maps = {.name = 'M', .diary = diary};
     const struct source source = {.kind = FROM_MAPS, .context = &maps, .drain = drain};
     assert_int_equal(sources_open(&sources, source, &err), 0);
-    assert_int_equal(sources_watch(&sources, 1, &err), 0);
-    sources_unwatch(&sources, 1);
     assert_int_equal(sources_want(&sources, true), 0);
     assert_int_equal(sources_cost_ns(&sources), 0);
     assert_true(sources_tend(&sources, SOURCE_TEND_NS));

@@ -214,7 +214,7 @@ def judge_faults(tap, results):
     pages = results.pages("attach.program")
     tap.check("attach: its pages lie on node 3", pages[3] >= 60, pages)
     tap.check("no permission: said, with the remedy", results.status("other") == 1
-              and "same user" in results.text("other.err"), *results.notes("other"))
+              and "another user's" in results.text("other.err"), *results.notes("other"))
     tap.check("no such process: said", results.status("missing") == 1 and "no process 99999" in
               results.text("missing.err"), *results.notes("missing"))
     tap.check("numalens is killed: the program goes on to its right end",

@@ -106,6 +106,20 @@ def _():
         assert "policy" in reported["hangs"] and b"did not return" in ended.err, ended
 
 
+@check("a process that runs already is sampled from outside until it ends, and may be recorded meanwhile")
+def _():
+    with nlens.Folder() as folder:
+        path, trace = os.path.join(folder, "reported.json"), os.path.join(folder, "kept.data")
+        with subprocess.Popen([nlens.example("handover"), nlens.rounds("handover", 4 * LASTS)], stdout=subprocess.DEVNULL) as program:
+            ended = nlens.run([nlens.NUMALENS, "migrate", *TWO, "--keep-going", "--json=" + path, "-o", trace, "-p", str(program.pid)])
+            assert program.wait() == 0
+        assert ended.status == 0 and b"process %d ended; seen of it: " % program.pid in ended.err, ended
+        with open(path) as stream:
+            reported = json.load(stream)
+        assert len(reported["intervals"]) > 2 and reported["total"]["samples"] > 0, reported["total"]
+        assert nlens.report(trace)["samples"] > 0
+
+
 @check("wrong usage is said in one line")
 def _():
     ratio = nlens.example("ratio")
@@ -117,7 +131,6 @@ def _():
             (["--source=none", "--", ratio], "without samples"),
             ([], "a program to run is missing"),
             (["-p", "1", "--", ratio], "only one of both"),
-            (["-p", "1", "-o", "x"], "cannot be recorded"),
             (["-p", "1", "--source=soft"], "nothing is put into a process"),
             (["-p", "0"], "a number from 1"),
     ):

@@ -272,6 +272,11 @@ struct outside_totals outside_totals(const struct outside *outside)
     return outside->totals;
 }
 
+static uint64_t cost_ns(void *context)
+{
+    return ((struct outside *)context)->totals.stop_ns;
+}
+
 struct source outside_source(struct outside *outside)
 {
     return (struct source){.kind = FROM_OUTSIDE,
@@ -280,6 +285,7 @@ struct source outside_source(struct outside *outside)
                            .open = open_outside,
                            .want = want,
                            .drain = drain,
+                           .cost_ns = cost_ns,
                            .finish = finish,
                            .close = close_outside};
 }

@@ -1,4 +1,4 @@
-/* cli/commands/cmd_migrate.c - numalens migrate: the options, then migrate/migrate_run.h or migrate/migrate_attach.h, then what came of it. */
+/* cli/commands/cmd_migrate.c - numalens migrate: the options, then migrate/migrate_run.h, then what came of it. */
 #include "cli/command.h"
 #include "base/text.h"
 
@@ -7,14 +7,16 @@
 #include "capture/recorder_signals.h"
 #include "cli/sampling_options.h"
 #include "cli/usage/option_value.h"
-#include "migrate/migrate_attach.h"
 #include "capture/process/procfs.h"
 #include "migrate/migrate_run.h"
 #include "migrate/migrate_text.h"
 
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 enum {
     KEY_POLICY = 256,
@@ -61,7 +63,6 @@ enum { INTERVALS_KEPT = 16384 }; /* for JSON */
 struct migrate_command {
     struct sampling_options sampling;
     struct loop_options loop;
-    uint32_t pid;
     bool json, list;
     const char *json_path; /* NULL: stdout */
     array_of(struct loop_interval) intervals;
@@ -83,7 +84,7 @@ static uint64_t parse_size(const char *name, const char *text)
 
 static const struct option_value values[] = {
     OPTION_TEXT(KEY_POLICY, struct migrate_command, loop.policy),
-    OPTION_NUMBER('p', struct migrate_command, pid, 1, INT32_MAX),
+    OPTION_NUMBER('p', struct migrate_command, sampling.capture.pid, 1, INT32_MAX),
     OPTION_NUMBER(KEY_MAX_PAGES, struct migrate_command, loop.limits.pages, 1, 1000000000000),
     OPTION_NUMBER(KEY_LEAST, struct migrate_command, loop.limits.min_accesses, 1, 1000000000),
     OPTION_FLAG(KEY_DRY_RUN, struct migrate_command, loop.dry_run),
@@ -145,19 +146,16 @@ static void check_together(struct migrate_command *command)
     const struct capture_options *capture = &sampling->capture;
     bool program = capture->command && *capture->command;
     sampling_options_check(sampling);
-    if (!program && !command->pid)
+    if (!program && !capture->pid)
         option_refuse("a program to run is missing: numalens migrate -- ./app, or -p PID");
-    else if (program && command->pid)
+    else if (program && capture->pid)
         option_complain("pid", "together with a program", "only one of both is possible");
-    else if (command->pid && capture->output)
-        option_complain("output", capture->output, "a process that runs already cannot be recorded");
-    else if (command->pid && sampling->spec)
-        option_complain("topology", sampling->spec, "a process that runs already is on this machine");
-    else if (command->pid && capture->samples != SAMPLES_AUTO && capture->samples != SAMPLES_FAULTS)
-        option_complain("source", "for a running process",
-                        "nothing is put into a process that runs already: only auto and faults are possible");
-    else if (capture->samples == SAMPLES_OUTSIDE)
-        option_complain("source", "outside", "pages are moved by the agent's samples, or by faults");
+    else if (capture->pid && (capture->samples == SAMPLES_SOFT || capture->samples == SAMPLES_FAULTS))
+        option_complain(
+            "source", "for a running process",
+            "nothing is put into a process that runs already: only auto, outside and hardware are possible");
+    else if (!capture->pid && capture->samples == SAMPLES_OUTSIDE)
+        option_complain("source", "outside", "pages of a program are moved by the agent's samples, or by faults");
     else if (capture->samples == SAMPLES_NONE)
         option_complain("source", "none", "without samples there is nothing to decide by");
 }
@@ -244,7 +242,17 @@ static void print_result(struct migrate_command *command, const struct loop_summ
     }
 }
 
-static int run_program(struct migrate_command *command, struct error *err)
+static void print_end(uint32_t pid, const struct recorder_result *result)
+{
+    int process = (int)syscall(SYS_pidfd_open, pid, 0);
+    bool ended = process < 0 || poll(&(struct pollfd){.fd = process, .events = POLLIN}, 1, 0) > 0; /* a zombie has */
+    if (process >= 0)
+        close(process);
+    fprintf(stderr, "numalens migrate: process %u %s; seen of it: %s\n", pid,
+            ended ? "ended" : "goes on without numalens", result->source);
+}
+
+static int run(struct migrate_command *command, struct error *err)
 {
     struct capture_options *capture = &command->sampling.capture;
     struct loop_listener listener = {command, see_interval};
@@ -253,13 +261,15 @@ static int run_program(struct migrate_command *command, struct error *err)
     if (!capture->output)
         capture->max_frames = 1; /* nobody looks at call chains */
     if (migrate_run(capture, &command->loop, &listener, &result, &summary, err) < 0) {
-        command_failed("migrate", err);
-        return result.exit_status;
+        int failed = command_failed("migrate", err);
+        return capture->pid ? failed : result.exit_status;
     }
     if (result.write_failure.code)
         fprintf(stderr, "numalens migrate: %s is not whole: %s\n", capture->output, result.write_failure.text);
-    if (command->sampling.verbosity >= 0 && *result.notes)
+    if (command->sampling.verbosity >= 0 && *result.notes && (!capture->pid || capture->output))
         fprintf(stderr, "numalens migrate: note: %s\n", result.notes);
+    if (command->sampling.verbosity >= 0 && capture->pid)
+        print_end(capture->pid, &result);
     print_result(command, &summary, result.target_cpu_ns, &result.exit_status);
     if (command->sampling.verbosity >= 0 && capture->output) {
         char *word = text_shell(capture->output);
@@ -271,28 +281,6 @@ static int run_program(struct migrate_command *command, struct error *err)
         signals_die_of(result.signal);
     }
     return result.exit_status;
-}
-
-static int run_attached(struct migrate_command *command, struct error *err)
-{
-    struct loop_listener listener = {command, see_interval};
-    struct attach_result result;
-    struct loop_summary summary;
-    double budget = command->sampling.capture.budget_ppm / 1e6;
-    if (attach_run(command->pid, budget, &command->loop, &listener, &result, &summary, err) < 0)
-        return command_failed("migrate", err);
-    int exit_status = EXIT_OK;
-    if (command->sampling.verbosity >= 0) {
-        fprintf(stderr, "numalens migrate: process %u %s; seen of it: %s\n", command->pid,
-                result.ended ? "ended" : "goes on without numalens", result.sees);
-        if (*result.lacks)
-            fprintf(stderr, "numalens migrate: %s\n", result.lacks);
-        if (result.lost)
-            fprintf(stderr, "numalens migrate: %llu faults were lost: its buffers were full\n",
-                    (unsigned long long)result.lost);
-    }
-    print_result(command, &summary, 0, &exit_status);
-    return exit_status;
 }
 
 static int list_policies(void)
@@ -329,7 +317,7 @@ int cmd_migrate(int argc, char **argv)
     }
     command.loop.topology = sampling->capture.topology = topology;
     note_machine(&command);
-    int exit_status = command.pid ? run_attached(&command, &err) : run_program(&command, &err);
+    int exit_status = run(&command, &err);
     array_free(&command.intervals);
     topology_free(topology);
     return exit_status;

@@ -187,9 +187,8 @@ static void deliver(void)
 
 /* An event on the thread; with the pump's lock held. 0, or negative: then the thread is in the list without, unless it has
  * ended: one that exits stays in the process' list for a while, a main thread until the process ends. */
-static int watch(void *context, uint32_t tid, struct error *err)
+static int watch(nlens_session *session, uint32_t tid, struct error *err)
 {
-    nlens_session *session = context;
     struct hw_source *source = hardware_open(session->hardware, tid, err);
     if (!source && err->code == -ESRCH)
         return err->code;
@@ -200,9 +199,8 @@ static int watch(void *context, uint32_t tid, struct error *err)
 }
 
 /* Gives back what the thread's event takes. With the pump's lock held. */
-static void unwatch(void *context, uint32_t tid)
+static void unwatch(nlens_session *session, uint32_t tid)
 {
-    nlens_session *session = context;
     struct hw_source *source = NULL;
     engine_lock();
     hardware_take(session->hardware, tid, &source);
@@ -225,15 +223,15 @@ static void collect(void *context, uint64_t until, struct source_level *level)
 /* A session on hardware as a source, whose events it frees itself. */
 static struct source session_source(nlens_session *session)
 {
-    return (struct source){
-        .kind = FROM_HARDWARE, .context = session, .watch = watch, .unwatch = unwatch, .want = want, .drain = collect};
+    return (struct source){.kind = FROM_HARDWARE, .context = session, .want = want, .drain = collect};
 }
 
 static void watch_new(uint32_t tid, void *context)
 {
     nlens_session *session = context;
+    struct error ignored = {0};
     if (tid != engine->own_tid && !hardware_has(session->hardware, tid))
-        sources_watch(&session->sources, tid, NULL);
+        watch(session, tid, &ignored);
 }
 
 /* Threads that began, of sessions for the whole process; and those that ended. With the pump's lock held. */
@@ -244,7 +242,7 @@ static void watch_threads(nlens_session *session, bool due)
     uint32_t tid;
     while (due && (tid = hardware_ended(session->hardware))) {
         drain_hardware(session, clock_now_ns()); /* its last samples */
-        sources_unwatch(&session->sources, tid);
+        unwatch(session, tid);
     }
 }
 
@@ -263,8 +261,8 @@ int engine_add_thread(nlens_session *session, uint32_t tid, struct error *err)
     int code = 0;
     if (session->hardware) {
         pthread_mutex_lock(&engine->pump_lock);
-        if (!hardware_has(session->hardware, tid) && (code = sources_watch(&session->sources, tid, err)) < 0)
-            sources_unwatch(&session->sources, tid);
+        if (!hardware_has(session->hardware, tid) && (code = watch(session, tid, err)) < 0)
+            unwatch(session, tid);
         pthread_mutex_unlock(&engine->pump_lock);
     }
     if (code < 0)
@@ -281,7 +279,8 @@ bool engine_remove_thread(nlens_session *session, uint32_t tid)
 {
     pthread_mutex_lock(&engine->pump_lock);
     drain(); /* what it did so far is the session's */
-    sources_unwatch(&session->sources, tid);
+    if (session->hardware)
+        unwatch(session, tid);
     pthread_mutex_unlock(&engine->pump_lock);
     engine_lock();
     bool there = map64_remove(&session->tids, tid);
