@@ -87,20 +87,23 @@ static double share_there(const struct findings *findings, double share)
     return fmin(scale * share / (1 + (scale - 1) * share), 0.99);
 }
 
-/* "4.1 GB/s of memory traffic (3.6 to 4.6)" */
+/* "4.1 GB/s of memory traffic (3.6 to 4.6)"; in MB/s where all of it is less than 1 GB/s. */
 static const char *rate(struct findings *findings, const char *what, double value, double low, double high)
 {
-    int digits = value < 10e9;
-    return findings_text(findings, "%.*f GB/s %s(%.*f to %.*f)", digits, value / 1e9, what, digits, low / 1e9, digits,
-                         high / 1e9);
+    bool small = high < 1e9;
+    double unit = small ? 1e6 : 1e9;
+    int digits = !small && value < 10e9;
+    return findings_text(findings, "%.*f %s %s(%.*f to %.*f)", digits, value / unit, small ? "MB/s" : "GB/s", what,
+                         digits, low / unit, digits, high / unit);
 }
 
 /* "memory of node 0 would be asked for 26 GB/s (21 to 35) and can deliver 10" */
 static const char *asked_text(const struct judge *judge, const struct capacity *capacity)
 {
     struct findings *findings = judge->findings;
-    return findings_text(findings, "%s would be asked for %s and can deliver %.0f", gain_where(findings, capacity),
-                         rate(findings, "", capacity->asked, capacity->low, capacity->high), capacity->can / 1e9);
+    return findings_text(findings, "%s would be asked for %s and can deliver %.0f%s", gain_where(findings, capacity),
+                         rate(findings, "", capacity->asked, capacity->low, capacity->high), capacity->can / 1e9,
+                         capacity->high < 1e9 ? " GB/s" : "");
 }
 
 static const char *capital(struct findings *findings, const char *text)
@@ -339,13 +342,42 @@ static void put_all_cpus(struct judge *judge)
                                  judge->full ? asked_text(judge, &full) : may_be_asked_text(judge, &full)));
 }
 
-/* What helps where waiting decides: interleaved, an object is as remote as before. */
-static const struct advice *against_waiting(const struct finding *finding)
+/* What shortens the waiting for data that all threads use: no place is near them all. */
+static const char *instead_of_placing(struct findings *findings, const struct finding *finding)
 {
-    array_each (&finding->advice, const struct advice, advice)
-        if (advice->action != ACTION_INTERLEAVE)
-            return advice;
-    return finding->advice.items;
+    return findings_text(
+        findings,
+        finding->prove ? "Keep a copy of %s on each node, once it is proved that no thread writes it."
+                       : "Give each thread a part of %s, or a copy, of its own: no place is near all that use it.",
+        finding->name);
+}
+
+/* Interleaved, or on another node as a whole, an object is as remote as before. */
+static bool leaves_remote(const struct advice *advice)
+{
+    return advice->action == ACTION_INTERLEAVE || advice->action == ACTION_SPREAD;
+}
+
+/* Where waiting decides, what leaves an object as remote comes last. */
+static void advise_nearness(struct judge *judge)
+{
+    struct findings *findings = judge->findings;
+    array_each (&findings->items, struct finding, finding) {
+        struct advice *advice = finding->advice.items;
+        size_t near = 0, count = finding->advice.count;
+        for (size_t i = 0; i < count && finding->subject; i++) {
+            struct advice one = advice[i];
+            if (leaves_remote(&one)) {
+                advice[i].why = findings_text(findings, "%s; as many accesses stay remote", one.why);
+                continue;
+            }
+            memmove(&advice[near + 1], &advice[near], (i - near) * sizeof *advice);
+            advice[near++] = one;
+        }
+        bool any = finding->subject && near < count;
+        if (any && (finding->prove || near == 0) && finding->lost_time_share >= thresholds.worth_changing)
+            finding->instead = instead_of_placing(findings, finding);
+    }
 }
 
 /* "Let each thread initialise the part it uses (first touch): plate." */
@@ -356,16 +388,14 @@ static void put_to_do(struct judge *judge)
     while (judge->full && at < count && findings->items.items[at].then.can <= 0)
         at++; /* it is not about what placing memory can change */
     const struct finding *first = at < count ? &findings->items.items[at] : NULL;
-    if ((findings->matters != MATTERS && !judge->full) || !first || first->advice.count == 0)
+    if ((findings->matters != MATTERS && !judge->full) || !first)
         return;
-    const struct advice *advice = first->advice.items;
-    bool waits = judge->by_latency && !judge->full;
-    if (waits && advice->action == ACTION_INTERLEAVE && first->prove)
-        put(judge, findings_text(findings, "%s: %s, once it is proved that no thread writes it: %s",
-                                 action_text(ACTION_DUPLICATE), first->name, first->prove));
-    else
-        put(judge, findings_text(findings, "%s: %s.", action_text((waits ? against_waiting(first) : advice)->action),
-                                 first->name));
+    if (first->instead && first->prove)
+        put(judge, findings_text(findings, "%s To prove it: %s", first->instead, first->prove));
+    else if (first->instead)
+        put(judge, first->instead);
+    else if (first->advice.count)
+        put(judge, findings_text(findings, "%s: %s.", action_text(first->advice.items[0].action), first->name));
 }
 
 /* "Sampling took 40% of its time (--budget: 2%), which slows what it measures." */
@@ -472,6 +502,8 @@ static void judge_on(struct findings *findings, const struct model *machine)
         decide(&judge);
         if (findings->matters != MATTERS)
             put_all_cpus(&judge);
+        else if (judge.by_latency)
+            advise_nearness(&judge);
         if (judge.demand || findings->matters == MATTERS_NOT)
             gain_drop_small(findings, &judge.as_is,
                             judge.full || (capacity_grade(&judge.as_is) > GRADE_UNDER && relieved(&judge)));

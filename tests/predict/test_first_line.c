@@ -265,6 +265,26 @@ static void latency_alone(void **state)
     }
 }
 
+/* Of data that all use at random: interleaved, as much of it is remote. */
+static void no_place_is_near_all(void **state)
+{
+    (void)state;
+    struct judged judged = judge((struct run){
+        .traffic = true, .shared = true, .rounds = ROUNDS, .latency = SLOW, .distance = 512, .speed = 0.5});
+    assert_string_equal(judged.findings->bottleneck, "latency of remote memory");
+    bool any = false;
+    array_each (&judged.findings->items, const struct finding, finding) {
+        if (!finding->subject)
+            continue;
+        enum action first = finding->advice.items[0].action;
+        assert_true(finding->instead || (first != ACTION_INTERLEAVE && first != ACTION_SPREAD));
+        any |= finding->instead != NULL;
+    }
+    assert_true(any);
+    assert_null(strstr(judged.findings->verdict, "nterleave"));
+    judged_free(&judged);
+}
+
 /* The same loads, of lines that a cache of the machine's size has: what filled that cache when they were timed was another program. */
 static void slow_beside_others(void **state)
 {
@@ -382,23 +402,12 @@ static void another_machine(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(streams_on_one_node),
-        cmocka_unit_test(better_as_advised),
-        cmocka_unit_test(each_on_its_own),
-        cmocka_unit_test(names_what_is_remote),
-        cmocka_unit_test(slow_streams),
-        cmocka_unit_test(more_cpus),
-        cmocka_unit_test(near_the_limit),
-        cmocka_unit_test(without_traffic),
-        cmocka_unit_test(latency_alone),
-        cmocka_unit_test(slow_beside_others),
-        cmocka_unit_test(too_few),
-        cmocka_unit_test(hardly_any_samples),
-        cmocka_unit_test(dear_sampling),
-        cmocka_unit_test(another_machine),
-        cmocka_unit_test(mostly_serial),
-        cmocka_unit_test(by_a_pmu),
-        cmocka_unit_test(real_nodes),
+        cmocka_unit_test(streams_on_one_node),  cmocka_unit_test(better_as_advised),  cmocka_unit_test(each_on_its_own),
+        cmocka_unit_test(names_what_is_remote), cmocka_unit_test(slow_streams),       cmocka_unit_test(more_cpus),
+        cmocka_unit_test(near_the_limit),       cmocka_unit_test(without_traffic),    cmocka_unit_test(latency_alone),
+        cmocka_unit_test(no_place_is_near_all), cmocka_unit_test(slow_beside_others), cmocka_unit_test(too_few),
+        cmocka_unit_test(hardly_any_samples),   cmocka_unit_test(dear_sampling),      cmocka_unit_test(another_machine),
+        cmocka_unit_test(mostly_serial),        cmocka_unit_test(by_a_pmu),           cmocka_unit_test(real_nodes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -27,7 +27,7 @@ export interface Finding {
   pattern: string; text?: string; name: string; function?: string | null; file?: string | null; line?: number | null;
   object: number; site?: number | string | null; node?: number | null;
   remote_samples?: number; share_of_remote?: number; lost_time_share?: number; confidence?: number;
-  evidence?: string; gain?: string; then?: string | null; advice?: Advice[]; against?: Advice[]; from_s?: number | null; to_s?: number | null;
+  evidence?: string; gain?: string; then?: string | null; instead?: string | null; advice?: Advice[]; against?: Advice[]; from_s?: number | null; to_s?: number | null;
 }
 
 export interface Thread extends Totals {

@@ -113,6 +113,7 @@ export class Overview implements View {
         finding.confidence !== undefined ? h("span", { class: "measure", }, percent(finding.confidence), " ", term("confidence", "sure")) : null),
       finding.text ? h("p", null, `${sentence(finding.text)}${/[.!?]$/.test(finding.text) ? "" : "."}`) : null,
       finding.evidence && finding.evidence !== finding.text ? h("p", { class: "evidence" }, sentenceOf(finding.evidence)) : null,
+      finding.instead ? h("p", { class: "advice" }, finding.instead) : null,
       finding.advice?.[0] ? adviceOf(finding.advice[0], true) : null,
       (finding.advice?.length ?? 0) > 1 ? h("details", null, h("summary", null, `Other ways: ${finding.advice!.slice(1).map((advice) => words(advice.action)).join(", ")}`), finding.advice!.slice(1).map((advice) => adviceOf(advice, false))) : null,
       finding.gain ? h("p", { class: "hint" }, finding.gain) : null,

@@ -79,6 +79,7 @@ struct finding {
     const char
         *prove; /* the command that would prove that copies on each node do; NULL: they would not, or it is proved */
     const char *then_text; /* the same as a phrase; NULL: not known, or no less than now */
+    const char *instead;   /* a sentence: what comes before all advice, where waiting decides; or NULL (src/predict) */
     array_of(struct advice) advice, against;
 };
 

@@ -73,6 +73,7 @@ static void put_finding(const struct parts *parts, const struct finding *finding
     json_text(json, "evidence", finding->evidence);
     json_text(json, "gain", finding->gain);
     put_then(parts->findings, finding, json);
+    json_text(json, "instead", finding->instead);
     put_advice(json, "advice", finding->advice.items, finding->advice.count);
     put_advice(json, "against", finding->against.items, finding->against.count);
     if (subject)

@@ -76,6 +76,7 @@ static void put_finding(struct json *json, const struct findings *findings, cons
     json_text(json, "evidence", finding->evidence);
     json_text(json, "gain", finding->gain);
     pattern_put_gain(json, "predicted_gain", findings, finding);
+    json_text(json, "instead", finding->instead);
     json_array(json, "advice");
     array_each (&finding->advice, const struct advice, advice)
         put_advice(json, advice, true);

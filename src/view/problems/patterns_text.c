@@ -73,14 +73,16 @@ static void put_finding(const struct findings *findings, const struct finding *f
               100 * finding->share_of_remote, claim_word(finding->confidence), 100 * finding->confidence,
               number_count(finding->bursts));
     paragraph_labelled(out, "Evidence", INDENT, HANG, width, "%s", finding->evidence);
+    if (finding->instead)
+        paragraph_labelled(out, "Do this", INDENT, HANG, width, "%s", finding->instead);
     array_each (&finding->advice, const struct advice, advice) {
         char *action = capital(action_text(advice->action));
-        paragraph_labelled(out, advice == finding->advice.items ? "Do this" : "Or", INDENT, HANG, width, "%s: %s.",
-                           action, advice->why);
+        bool is_first = advice == finding->advice.items && !finding->instead;
+        paragraph_labelled(out, is_first ? "Do this" : "Or", INDENT, HANG, width, "%s: %s.", action, advice->why);
         paragraph_code(out, HANG + 2, width, advice->code);
         free(action);
     }
-    if (finding->advice.count == 0)
+    if (finding->advice.count == 0 && !finding->instead)
         paragraph_labelled(out, "Do this", INDENT, HANG, width,
                            "Nothing: such changes win less than %.0f%% here, which no run would show.",
                            100 * thresholds.worth_changing);
@@ -176,11 +178,13 @@ static void put_short(const struct finding *finding, size_t number, const struct
     snprintf(label, sizeof label, "%zu", number);
     paragraph_labelled(out, label, 2, SHORT_HANG, options->width, "%s %s: %.1f%% of the remote accesses",
                        pattern_name(finding->pattern), subject, 100 * finding->share_of_remote);
-    if (finding->advice.count) {
+    if (finding->instead) {
+        whole = mem_format("%s. %s", much, finding->instead);
+    } else if (finding->advice.count) {
         action = capital(action_text(finding->advice.items[0].action));
         whole = mem_format("%s. %s: %s.", much, action, finding->advice.items[0].why);
     }
-    bool fits = whole && (options->width == 0 || SHORT_HANG + text_width(whole) <= options->width);
+    bool fits = whole && (finding->instead || options->width == 0 || SHORT_HANG + text_width(whole) <= options->width);
     if (fits)
         paragraph(out, SHORT_HANG, options->width, "", "%s", whole);
     else
