@@ -95,14 +95,15 @@ static bool drop_optional(struct table *table)
     return false;
 }
 
-/* The room that a column's cells need so that none is cut: the shorter text of each, where it has one. */
+/* The room that a column's cells need so that none is cut: the shorter text of each, where it has one; source is to stand as it is. */
 static size_t min_width(const struct table *table, unsigned column)
 {
     size_t needed = 0;
+    bool is_source = table->columns[column].align == TABLE_SOURCE;
     for (size_t i = column; i < table->cells.count; i += table->column_count) {
         const struct cell *cell = &table->cells.items[i];
         size_t width = text_width(cell->text), shorter = cell->shorter ? text_width(cell->shorter) : width;
-        width = shorter < width ? shorter : width;
+        width = shorter < width && !is_source ? shorter : width;
         needed = width > needed ? width : needed;
     }
     return needed;

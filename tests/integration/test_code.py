@@ -35,11 +35,11 @@ def line_of(text, mark):
     return next(i for i, line in enumerate(text.split("\n"), 1) if mark in line)
 
 
-def build(folder, text=PROGRAM):
+def build(folder, text=PROGRAM, *options):
     source, program = os.path.join(folder, "sum.c"), os.path.join(folder, "sum")
     with open(source, "w") as file:
         file.write(text)
-    ended = nlens.run(["cc", "-O1", "-g", "-o", program, source])
+    ended = nlens.run(["cc", "-O1", "-g", *options, "-o", program, source])
     assert ended.status == 0, ended
     return source, program
 
@@ -71,8 +71,19 @@ def lines():
             assert any(line["line"] == read and line["text"] == PROGRAM.split("\n")[read - 1] and line["share"] == top["share"] for line in hot), hot
         text = shown(trace, "annotate", "sum", "--width", "80")
         assert re.search(r"(9\d\.\d|100)%%.* %d  +total \+=" % read, text), text
-        assert max(map(len, text.split("\n")[1:])) <= 80, text
+        assert max(map(len, text.split("\n"))) <= 80, text
         assert re.search(r"Accessed at\n.*\n +(9\d|100).* sum\.c:%d sum" % read, shown(trace, "object", str(row["id"]))), "in text too"
+
+
+@check("a parallel region is found by the name of its function")
+def region():
+    with nlens.Folder() as folder:
+        loop = re.search(r"\n    for \(.*\n        total \+=", PROGRAM).group()
+        source, program = build(folder, PROGRAM.replace(loop, "\n#pragma omp parallel for num_threads(2) reduction(+ : total)" + loop), "-fopenmp")
+        trace = nlens.record(folder, [program], OFTEN, bursts=BURSTS).trace
+        functions = {line["function"] for line in nlens.report(trace, "lines")["lines"]}
+        assert "sum._omp_fn.0" in functions, functions
+        assert [file["file"] for file in json.loads(shown(trace, "annotate", "sum", "--json"))["sources"]] == [source]
 
 
 @check("source that is missing or hostile does no harm")

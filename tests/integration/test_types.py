@@ -226,6 +226,8 @@ def judge(name, text, expected, *texts, ways=WAYS):
             for type_name, line in texts:
                 printed = nlens.run([nlens.NUMALENS, "report", "type", type_name, "-i", trace]).out.decode()
                 assert line in printed, (compiler, options, printed)
+                narrow = nlens.run([nlens.NUMALENS, "report", "type", type_name, "-i", trace, "--width", "80"]).out.decode()
+                assert line.split()[-1] in narrow and max(map(len, narrow.split("\n"))) <= 80, narrow
     note("%d fields right, %d wrong" % (right, wrong))
 
 

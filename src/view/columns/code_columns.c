@@ -2,6 +2,8 @@
 #include "base/text.h"
 #include "view/columns/columns.h"
 
+#include <string.h>
+
 static void function_cell(struct table *table, const struct rows *rows, const struct row *row)
 {
     (void)rows;
@@ -159,11 +161,25 @@ const struct column type_columns[] = {
     {0},
 };
 
+/* Where the line is short, a field's name stays, and its type is cut: `std::… cells;`. */
+static void field_cell(struct table *table, const struct rows *rows, const struct row *row)
+{
+    enum { KEPT = 5 };
+    (void)rows;
+    table_cell(table, "%s", row->text);
+    const char *dot = row->name ? strrchr(row->name, '.') : NULL, *name = dot ? dot + 1 : row->name, *at = NULL;
+    size_t kept = strspn(row->text, " ") + KEPT;
+    for (const char *next = row->text; name && *name && (next = strstr(next, name)); next++)
+        at = next;
+    if (at && (size_t)(at - row->text) > kept + 2)
+        table_shorter(table, "%.*s%s %s", (int)kept, row->text, text_cut(), at);
+}
+
 const struct column field_columns[] = {
     {"field", OF_ROW(TEXT, name)},
     {"offset", HEADING("offset", 20, TABLE_RIGHT), OF_ROW(NUMBER, offset)},
     {"size", HEADING("size", 21, TABLE_RIGHT), OF_ROW(NUMBER, size)},
-    {"text", SOURCE("type"), .flags = COLUMN_BARE, OF_ROW(TEXT, text)},
+    {"text", SOURCE("type"), .flags = COLUMN_BARE, .cell = field_cell, OF_ROW(TEXT, text)},
     {0},
 };
 

@@ -23,7 +23,13 @@ static bool ends_with(const char *name, size_t length, const char *between, cons
 
 static bool is_wanted(const struct row *row, const char *wanted)
 {
-    size_t bare = strcspn(row->name, "(<"); /* without parameters */
+    size_t bare = strcspn(row->name, "(<");              /* without parameters */
+    const char *region = strstr(row->name, "._omp_fn."); /* of OpenMP: conj_grad_._omp_fn.0 of Fortran's conj_grad */
+    if (region && row->line) {
+        size_t length = (size_t)(region - row->name), size = strlen(wanted);
+        if (strncmp(row->name, wanted, size) == 0 && (size == length || (size + 1 == length && row->name[size] == '_')))
+            return true;
+    }
     return row->line && (ends_with(row->file, strlen(row->file), "/", wanted) || strcmp(row->name, wanted) == 0 ||
                          ends_with(row->name, bare, "::", wanted));
 }

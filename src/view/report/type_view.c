@@ -54,11 +54,13 @@ int view_types(const struct flow *flow, const struct view_options *options, FILE
     return failed;
 }
 
-/* "point" is "struct point" too. */
+/* "point" is "struct point" too, and "Pair" any Pair<...>. */
 static bool is_wanted(const struct symbol_type *type, const char *name)
 {
-    const char *blank = strchr(type->name, ' ');
-    return strcmp(type->name, name) == 0 || (blank && *type->keyword && strcmp(blank + 1, name) == 0);
+    const char *blank = *type->keyword ? strchr(type->name, ' ') : NULL, *bare = blank ? blank + 1 : type->name;
+    size_t length = strcspn(type->name, "<");
+    return strcmp(type->name, name) == 0 || strcmp(bare, name) == 0 ||
+           (strlen(name) == length && strncmp(type->name, name, length) == 0);
 }
 
 struct printed {
