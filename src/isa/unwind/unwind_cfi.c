@@ -185,7 +185,7 @@ static bool run_expression(struct cursor code, uint64_t pc, bool from_cfa, struc
             under->number &= top->number;
             count--;
         } else if (op == 0x24 && under && plain_pair(top, under) && top->number >= 0 && top->number < 32) { /* shl */
-            under->number <<= top->number;
+            under->number = (int64_t)((uint64_t)under->number << top->number);
             count--;
         } else if (op == 0x2a && under && plain_pair(top, under)) { /* ge */
             under->number = under->number >= top->number;
