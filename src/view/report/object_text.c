@@ -214,7 +214,7 @@ static void put_object(const struct rows *rows, const struct row *row, const str
     char text[256];
     if (row->kind == OBJECT_STACK)
         paragraph(out, 0, options->width, "", "Object %u: stacks of process %u", row->object, row->pid);
-    else if (*row->variable)
+    else if (*row->variable && row->kind != OBJECT_FILE)
         paragraph(out, 0, options->width, "", "Object %u: %s(%s:%u)", row->object, row->variable,
                   text_file_name(row->file), row->line);
     else
@@ -229,6 +229,8 @@ static void put_object(const struct rows *rows, const struct row *row, const str
     put_line(out, options, "what", text);
     if (row->kind == OBJECT_FILE)
         put_part(flow, object, options, out);
+    if (row->kind == OBJECT_FILE && *row->variable)
+        put_line(out, options, "variable", row->variable);
     if (row->type && *row->type)
         put_line(out, options, "type", row->type);
     if (row->label)
