@@ -225,7 +225,7 @@ def judge_faults(tap, results):
 
 
 def judge_all(tap, build, folder):
-    puts = guest_build.puts(build, "src/agent", "src/cli", "tests/guest")
+    puts = guest_build.puts(build, "src/agent", "src/cli", "src/executor", "tests/guest")
     results = Results(guest_case.boot(tap, folder, script(build), "--count", "3", *puts).folder)
     judge_following(tap, results)
     judge_sharing(tap, results)

@@ -77,7 +77,7 @@ void object_callers_text(const struct flow *flow, uint32_t object, uint64_t samp
     if (read_chains(&chains, object)) {
         struct table *table = table_new();
         table_column(table, "share", TABLE_RIGHT);
-        table_column(table, "function < its callers", TABLE_SOURCE);
+        table_column(table, "function, its callers", TABLE_SOURCE);
         for (size_t i = 0; i < chains.list.count && i < limit; i++) {
             table_cell(table, "%s", number_percent(chains.list.items[i].samples, samples));
             table_cell(table, "%s", strtab_text(chains.texts, chains.list.items[i].text));
