@@ -67,9 +67,7 @@ static const char *const loss_texts[LOSS_CAUSES] = {
     [LOSS_PAUSED] = "pauses of the recorder (stopped, suspended or starved): events of that time may be missing",
     [LOSS_RESTRICTED] = "processes not recorded once their system calls were restricted (seccomp)",
     [LOSS_NO_COUNTER] = "processes not recorded once the processor's counter was forbidden to them (prctl PR_SET_TSC)",
-    [LOSS_NO_TICK] = "threads not sampled: neither perf events nor timers could be had for their ticks (seccomp, "
-                     "ulimit -i), or no executable "
-                     "memory; --source outside needs neither",
+    [LOSS_NO_TICK] = "threads not sampled: no ticks (seccomp, ulimit -i) or no executable memory; try --source outside",
     [LOSS_SANITIZED] = "programs not recorded: built with -fsanitize=address, thread, memory or leak; build without it",
     [LOSS_TRACED] = "programs not recorded: under a debugger, a tracer or valgrind; record without it",
 };
@@ -104,9 +102,7 @@ static const char *const loss_texts_of_one[LOSS_CAUSES] = {
     [LOSS_PAUSED] = "pause of the recorder (stopped, suspended or starved): events of that time may be missing",
     [LOSS_RESTRICTED] = "process not recorded once its system calls were restricted (seccomp)",
     [LOSS_NO_COUNTER] = "process not recorded once the processor's counter was forbidden to it (prctl PR_SET_TSC)",
-    [LOSS_NO_TICK] = "thread not sampled: neither a perf event nor a timer could be had for its ticks (seccomp, ulimit "
-                     "-i), or no executable "
-                     "memory; --source outside needs neither",
+    [LOSS_NO_TICK] = "thread not sampled: no ticks (seccomp, ulimit -i) or no executable memory; try --source outside",
     [LOSS_SANITIZED] = "program not recorded: built with -fsanitize=address, thread, memory or leak; build without it",
     [LOSS_TRACED] = "program not recorded: under a debugger, a tracer or valgrind; record without it",
 };
