@@ -312,8 +312,8 @@ void describe_losses(struct recorder_result *result, const struct sink *sink)
     uint64_t unsampled = sink->lost[LOSS_NO_TICK];
     if (unsampled)
         add_note(result,
-                 "%" PRIu64 " thread%s not sampled: neither a perf event nor a timer could be had for ticks (a system "
-                 "call filter, or ulimit -i), or no executable memory; --source outside needs neither",
+                 "%" PRIu64
+                 " thread%s not sampled: no ticks (seccomp, ulimit -i) or no executable memory; try --source outside",
                  unsampled, unsampled == 1 ? " was" : "s were");
     uint64_t pauses = sink->lost[LOSS_PAUSED];
     if (pauses)

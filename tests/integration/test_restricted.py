@@ -23,7 +23,7 @@ WAYS = [
     ("probe", None, 0),
 ]
 OFTEN = ["-F", "1000", "--budget", "50"]
-SAID = {"restricted": b"seccomp", "no_counter": b"PR_SET_TSC", "no_tick": b"not sampled: neither"}
+SAID = {"restricted": b"seccomp", "no_counter": b"PR_SET_TSC", "no_tick": b"not sampled: no ticks"}
 
 
 @functools.lru_cache(maxsize=None)
