@@ -1,71 +1,24 @@
 /* See reuse.h. */
-#include "analysis/reuse/reuse.h"
+#include "analysis/reuse/reuse_made.h"
 
-#include "analysis/reuse/reuse_curve.h"
-#include "analysis/reuse/reuse_phases.h"
 #include "analysis/reuse/reuse_weights.h"
-#include "analysis/reuse/watches.h"
 #include "analysis/thresholds.h"
 #include "base/interval.h"
 #include "base/order.h"
 #include "base/units.h"
-#include "topology/calibration.h"
 #include "trace/session.h"
 
 #include <math.h>
 #include <string.h>
 
-/* Standard errors by the jackknife: bursts are assigned to so many groups, or as many as there are bursts, and each is omitted once. */
-enum { GROUPS = 16 };
-
 /* The bursts that must be as long as it takes to fill a cache: fewer show nothing of it. */
 enum { LONGEST = 2 };
 
-struct burst {
-    uint32_t thread, number, group;
-    enum reuse_phase phase;
-    uint64_t process_ns, accesses;
-    double followed;           /* accesses that its rows stand for */
-    double line;               /* lines that each one stands for that was followed */
-    double lines;              /* different ones, so many */
-    double weight[GROUPS + 1]; /* accesses of the program that each of these stands for: without group k, then of all */
-    double rate[GROUPS + 1];   /* accesses per ns of CPU time, without group k, then of all; 0: was not counted */
-};
-
-struct row {
-    uint64_t subject; /* a site, or an object above all sites */
-    uint32_t burst, object;
-    uint16_t bin;
-    uint8_t flags;
-    double value;
-};
-
-/* Lines of a subject that bursts met first and left in use. */
-struct left {
-    uint64_t subject;
-    double lines[REUSE_PHASES][GROUPS + 1]; /* of the program, as weights */
-};
-
-struct reuse {
-    const struct flow *flow;
-    array_of(struct left) left; /* by subject */
-    array_of(struct burst) bursts;
-    array_of(struct row) rows;      /* by subject */
-    array_of(struct watch) watches; /* likewise; one of a burst */
-    struct watched_words words;
-    double rate, seconds;
-    uint32_t looked, groups;
-    double student; /* Student's interval of so many groups at 95%, in standard errors */
-    struct reuse_curve all[REUSE_PHASES][GROUPS + 1];            /* without group k; then of all */
-    double known_lines[REUSE_PHASES], burst_lines[REUSE_PHASES]; /* by bursts and watches; by bursts alone */
-    double missed[REUSE_PHASES];                                 /* accesses that miss a cache of so many */
-};
-
-ORDER_BY(by_thread_and_number, struct burst, ORDER(a->thread, b->thread) ?: ORDER(a->number, b->number))
+ORDER_BY(by_thread_and_number, struct reuse_burst, ORDER(a->thread, b->thread) ?: ORDER(a->number, b->number))
 
 ORDER_BY(by_process_time, struct flow_long_burst, ORDER(a->time, b->time))
 
-ORDER_BY(by_subject, struct row, ORDER(a->subject, b->subject) ?: ORDER(a->burst, b->burst))
+ORDER_BY(by_subject, struct reuse_row, ORDER(a->subject, b->subject) ?: ORDER(a->burst, b->burst))
 
 /* Of one burst, the one that says most comes first. */
 ORDER_BY(by_watched_burst, struct watch,
@@ -97,7 +50,7 @@ static void stretch(struct reuse *reuse, const uint64_t *last)
                           mem_zalloc(count * sizeof(uint64_t))};
     struct error ignored = {0}; /* the flow has read them all before */
     flow_each_access(reuse->flow, count_tick, &tails, &ignored);
-    array_each (&reuse->bursts, struct burst, burst) {
+    array_each (&reuse->bursts, struct reuse_burst, burst) {
         uint32_t process = flow_thread(reuse->flow, burst->thread)->process;
         if (tails.before[process])
             burst->process_ns =
@@ -132,7 +85,7 @@ static void see(struct kind *kind, const struct flow_long_burst *row, uint32_t p
         kind->items.items[*last - 1].stands_for += since;
     }
     array_push(&kind->items,
-               (struct seen){&row->event, row->time, process, row->thread, (uint32_t)(number % GROUPS), since});
+               (struct seen){&row->event, row->time, process, row->thread, (uint32_t)(number % REUSE_GROUPS), since});
     *last = kind->items.count;
     *last_ns = now;
 }
@@ -195,9 +148,9 @@ static double correction(const struct kind *before, const struct kind *behind, c
 static double mean_rate(const struct reuse *reuse, const struct kind *before)
 {
     double accesses = 0, ns = 0;
-    array_each (&reuse->bursts, const struct burst, burst) {
-        double stands_for = burst->rate[GROUPS] > 0 ? (double)burst->process_ns : 0;
-        accesses += burst->rate[GROUPS] * stands_for;
+    array_each (&reuse->bursts, const struct reuse_burst, burst) {
+        double stands_for = burst->rate[REUSE_GROUPS] > 0 ? (double)burst->process_ns : 0;
+        accesses += burst->rate[REUSE_GROUPS] * stands_for;
         ns += stands_for;
     }
     bool any = ns > 0;
@@ -236,19 +189,19 @@ static void take_bursts(struct reuse *reuse)
         const struct event_long_burst *event = seen->event;
         struct part part = part_of(behind, i);
         double rate = event->counted_ns ? (double)event->counted / (double)event->counted_ns : 0;
-        struct burst burst = {.thread = seen->thread,
-                              .number = event->burst,
-                              .group = seen->group,
-                              .phase = reuse_phase_at(phases, seen->process, seen->time),
-                              .process_ns = (uint64_t)seen->stands_for,
-                              .accesses = event->accesses};
-        for (unsigned k = 0; k <= GROUPS; k++)
+        struct reuse_burst burst = {.thread = seen->thread,
+                                    .number = event->burst,
+                                    .group = seen->group,
+                                    .phase = reuse_phase_at(phases, seen->process, seen->time),
+                                    .process_ns = (uint64_t)seen->stands_for,
+                                    .accesses = event->accesses};
+        for (unsigned k = 0; k <= REUSE_GROUPS; k++)
             burst.rate[k] = rate > 0 ? rate * correction(before, behind, &part, k) : 0;
         array_push(&reuse->bursts, burst);
     }
     reuse->rate = mean_rate(reuse, before);
     reuse->looked = (uint32_t)reuse->bursts.count;
-    reuse->groups = reuse->looked < GROUPS ? reuse->looked : GROUPS;
+    reuse->groups = reuse->looked < REUSE_GROUPS ? reuse->looked : REUSE_GROUPS;
     reuse->student = reuse->groups > 1 ? student_quantile(reuse->groups - 1, 0.05) : INFINITY;
     stretch(reuse, last_time);
     array_sort(&reuse->bursts, by_thread_and_number);
@@ -262,9 +215,9 @@ static void take_bursts(struct reuse *reuse)
     free(sorted);
 }
 
-static struct burst *burst_of(const struct reuse *reuse, uint32_t thread, uint32_t number)
+struct reuse_burst *reuse_burst_of(const struct reuse *reuse, uint32_t thread, uint32_t number)
 {
-    struct burst key = {.thread = thread, .number = number};
+    struct reuse_burst key = {.thread = thread, .number = number};
     return reuse->bursts.count
                ? bsearch(&key, reuse->bursts.items, reuse->bursts.count, sizeof key, by_thread_and_number)
                : NULL;
@@ -292,16 +245,16 @@ static void take_rows(struct reuse *reuse)
     for (size_t i = 0; i < count; i++) {
         if (rows[i].event.flags & REUSE_TIMED)
             continue; /* see reuse_check */
-        struct burst *burst = burst_of(reuse, rows[i].thread, rows[i].event.burst);
+        struct reuse_burst *burst = reuse_burst_of(reuse, rows[i].thread, rows[i].event.burst);
         if (!burst)
             continue; /* its end was lost */
         uint32_t site = rows[i].site;
-        struct row row = {.subject = reuse_subject(rows[i].object, site),
-                          .burst = (uint32_t)(burst - reuse->bursts.items),
-                          .object = rows[i].object,
-                          .bin = rows[i].event.bin < REUSE_BINS ? rows[i].event.bin : REUSE_BINS - 1,
-                          .flags = rows[i].event.flags,
-                          .value = (double)rows[i].event.count};
+        struct reuse_row row = {.subject = reuse_subject(rows[i].object, site),
+                                .burst = (uint32_t)(burst - reuse->bursts.items),
+                                .object = rows[i].object,
+                                .bin = rows[i].event.bin < REUSE_BINS ? rows[i].event.bin : REUSE_BINS - 1,
+                                .flags = rows[i].event.flags,
+                                .value = (double)rows[i].event.count};
         if (row.flags & REUSE_WATCHED) {
             array_push(&reuse->watches, (struct watch){.subject = row.subject,
                                                        .burst = row.burst,
@@ -328,7 +281,7 @@ static void join_small_phases(struct reuse *reuse)
         shown[reuse->bursts.items[i].phase]++;
     if (fmin(shown[REUSE_ALONE], shown[REUSE_TOGETHER]) >= thresholds.long_bursts)
         return;
-    array_each (&reuse->bursts, struct burst, burst)
+    array_each (&reuse->bursts, struct reuse_burst, burst)
         burst->phase = REUSE_TOGETHER;
 }
 
@@ -340,7 +293,7 @@ static double own_share(const struct flow *flow)
     return cpu_ns > 0 ? fmax(1 - (double)trace_session_number(ending, "handler_ns", 0) / cpu_ns, 0) : 1;
 }
 
-static double rate_of(const struct reuse *reuse, const struct burst *burst, unsigned without)
+static double rate_of(const struct reuse *reuse, const struct reuse_burst *burst, unsigned without)
 {
     return burst->rate[without] > 0 ? burst->rate[without] : reuse->rate;
 }
@@ -348,18 +301,18 @@ static double rate_of(const struct reuse *reuse, const struct burst *burst, unsi
 static void weigh(struct reuse *reuse)
 {
     size_t count = reuse->bursts.count;
-    struct burst *bursts = reuse->bursts.items;
+    struct reuse_burst *bursts = reuse->bursts.items;
     struct reuse_weights *weights = reuse_weights_new(reuse->flow, count);
     double *times = mem_alloc((count + 1) * sizeof *times);
-    array_each (&reuse->rows, const struct row, row) {
-        struct burst *burst = &bursts[row->burst];
+    array_each (&reuse->rows, const struct reuse_row, row) {
+        struct reuse_burst *burst = &bursts[row->burst];
         if (!(row->flags & REUSE_DIRTY))
             burst->line = burst->line > 0 && burst->line < row->value ? burst->line : row->value;
         if (!(row->flags & REUSE_DIRTY) && row->flags & REUSE_AT_LEAST)
             burst->lines += row->value;
     }
-    array_each (&reuse->rows, const struct row, row) {
-        const struct burst *burst = &bursts[row->burst];
+    array_each (&reuse->rows, const struct reuse_row, row) {
+        const struct reuse_burst *burst = &bursts[row->burst];
         bool first = row->flags & REUSE_AT_LEAST; /* use of a line in the burst */
         if (!(row->flags & REUSE_DIRTY))
             reuse_weights_add(weights, row->burst, row->subject, row->value / (double)burst->accesses,
@@ -367,7 +320,7 @@ static void weigh(struct reuse *reuse)
     }
     reuse_weights_sample(weights);
     double all = reuse_cpu_seconds(reuse) * 1e9 * own_share(reuse->flow);
-    for (unsigned k = 0; k <= GROUPS; k++) {
+    for (unsigned k = 0; k <= REUSE_GROUPS; k++) {
         double sum = 0;
         for (size_t i = 0; i < count; i++)
             sum += times[i] = bursts[i].group == k ? 0 : (double)bursts[i].process_ns;
@@ -382,7 +335,7 @@ static void weigh(struct reuse *reuse)
     reuse_weights_free(weights);
 }
 
-static void add(struct reuse_counts *counts, const struct row *row, double weight)
+void reuse_add_row(struct reuse_counts *counts, const struct reuse_row *row, double weight)
 {
     double value = row->value * weight;
     if (value <= 0)
@@ -394,8 +347,7 @@ static void add(struct reuse_counts *counts, const struct row *row, double weigh
     counts->smallest_row = counts->smallest_row > 0 && counts->smallest_row < value ? counts->smallest_row : value;
 }
 
-/* Different lines in so many accesses. */
-static double footprint(const struct reuse_curve *curve, uint64_t accesses)
+double reuse_footprint(const struct reuse_curve *curve, uint64_t accesses)
 {
     unsigned end = reuse_bin(accesses);
     double lines = 0, before = 1;
@@ -408,13 +360,13 @@ static double footprint(const struct reuse_curve *curve, uint64_t accesses)
 
 static void count_left(struct reuse *reuse)
 {
-    array_each (&reuse->rows, const struct row, row) {
-        const struct burst *burst = &reuse->bursts.items[row->burst];
+    array_each (&reuse->rows, const struct reuse_row, row) {
+        const struct reuse_burst *burst = &reuse->bursts.items[row->burst];
         if (reuse->left.count == 0 || reuse->left.items[reuse->left.count - 1].subject != row->subject)
-            array_push(&reuse->left, (struct left){.subject = row->subject});
-        struct left *left = &reuse->left.items[reuse->left.count - 1];
+            array_push(&reuse->left, (struct reuse_left){.subject = row->subject});
+        struct reuse_left *left = &reuse->left.items[reuse->left.count - 1];
         bool first = row->flags & REUSE_AT_LEAST && !(row->flags & REUSE_DIRTY);
-        for (unsigned k = 0; k <= GROUPS && first; k++)
+        for (unsigned k = 0; k <= REUSE_GROUPS && first; k++)
             left->lines[burst->phase][k] += row->value * burst->weight[k];
     }
 }
@@ -435,14 +387,12 @@ static double lines_left(const struct reuse *reuse, uint64_t subject, enum reuse
 
 static double chosen_from(const struct reuse *reuse, const struct watch *watch, enum reuse_phase phase, unsigned k)
 {
-    const struct burst *burst = &reuse->bursts.items[watch->burst];
+    const struct reuse_burst *burst = &reuse->bursts.items[watch->burst];
     return burst->phase == phase ? burst->lines * burst->weight[k] : 0;
 }
 
-/* Watches [from, to) of a phase, without group k. A watch stands for the lines that its burst left. How many of these are of which subject is
- * known of all bursts, and chance chose few: so a subject's watches together stand for its lines. */
-static void add_watches(const struct reuse *reuse, size_t from, size_t to, enum reuse_phase phase, unsigned k,
-                        struct reuse_watched *watched)
+void reuse_add_watches(const struct reuse *reuse, size_t from, size_t to, enum reuse_phase phase, unsigned k,
+                       struct reuse_watched *watched)
 {
     struct watched_words words = {0};
     const struct watch *watches = reuse->watches.items;
@@ -455,7 +405,7 @@ static void add_watches(const struct reuse *reuse, size_t from, size_t to, enum 
         for (next = from; next < to && watches[next].subject == watches[from].subject; next++)
             all += chosen_from(reuse, &watches[next], phase, k);
         for (size_t i = from; i < next && all > 0; i++) {
-            const struct burst *burst = &reuse->bursts.items[watches[i].burst];
+            const struct reuse_burst *burst = &reuse->bursts.items[watches[i].burst];
             reuse_watched_add(watched, &watches[i], lines * chosen_from(reuse, &watches[i], phase, k) / all,
                               rate_of(reuse, burst, k), factor);
         }
@@ -466,7 +416,7 @@ static void add_watches(const struct reuse *reuse, size_t from, size_t to, enum 
 static void find_known_lines(struct reuse *reuse, enum reuse_phase phase)
 {
     uint64_t longest[LONGEST] = {0};
-    array_each (&reuse->bursts, const struct burst, burst) {
+    array_each (&reuse->bursts, const struct reuse_burst, burst) {
         uint64_t length = burst->phase == phase ? burst->accesses : 0;
         for (unsigned i = 0; i < LONGEST; i++)
             if (length > longest[i]) {
@@ -475,10 +425,10 @@ static void find_known_lines(struct reuse *reuse, enum reuse_phase phase)
                 length = other;
             }
     }
-    const struct reuse_curve *all = &reuse->all[phase][GROUPS];
+    const struct reuse_curve *all = &reuse->all[phase][REUSE_GROUPS];
     uint64_t watched = all->watched ? reuse_bin_time(all->watched) : 0;
-    reuse->burst_lines[phase] = footprint(all, longest[LONGEST - 1]);
-    reuse->known_lines[phase] = fmax(reuse->burst_lines[phase], footprint(all, watched));
+    reuse->burst_lines[phase] = reuse_footprint(all, longest[LONGEST - 1]);
+    reuse->known_lines[phase] = fmax(reuse->burst_lines[phase], reuse_footprint(all, watched));
 }
 
 static void reuse_free(void *made)
@@ -493,7 +443,7 @@ static void reuse_free(void *made)
     free(reuse);
 }
 
-static double total(const struct reuse_counts *counts)
+double reuse_total(const struct reuse_counts *counts)
 {
     double sum = counts->at_once;
     for (unsigned bin = 0; bin < REUSE_BINS; bin++)
@@ -505,22 +455,22 @@ static void make_curves(struct reuse *reuse, enum reuse_phase phase)
 {
     struct reuse_counts *counts = mem_alloc(sizeof *counts);
     struct reuse_watched *watched = mem_alloc(sizeof *watched);
-    for (unsigned k = 0; k <= GROUPS; k++) {
+    for (unsigned k = 0; k <= REUSE_GROUPS; k++) {
         memset(counts, 0, sizeof *counts);
-        array_each (&reuse->rows, const struct row, row) {
-            const struct burst *burst = &reuse->bursts.items[row->burst];
+        array_each (&reuse->rows, const struct reuse_row, row) {
+            const struct reuse_burst *burst = &reuse->bursts.items[row->burst];
             if (burst->phase == phase && !(row->flags & REUSE_DIRTY))
-                add(counts, row, burst->weight[k]);
+                reuse_add_row(counts, row, burst->weight[k]);
         }
-        array_each (&reuse->bursts, const struct burst, burst)
+        array_each (&reuse->bursts, const struct reuse_burst, burst)
             if (burst->phase == phase)
                 counts->at_once += ((double)burst->accesses - burst->followed) * burst->weight[k];
-        add_watches(reuse, 0, reuse->watches.count, phase, k, watched);
+        reuse_add_watches(reuse, 0, reuse->watches.count, phase, k, watched);
         reuse_curve_make(&reuse->all[phase][k], counts, watched, NULL);
     }
-    const struct reuse_curve *all = &reuse->all[phase][GROUPS];
+    const struct reuse_curve *all = &reuse->all[phase][REUSE_GROUPS];
     find_known_lines(reuse, phase);
-    reuse->missed[phase] = total(counts) * reuse_curve_at(all, reuse_curve_time(all, reuse->known_lines[phase]));
+    reuse->missed[phase] = reuse_total(counts) * reuse_curve_at(all, reuse_curve_time(all, reuse->known_lines[phase]));
     free(watched);
     free(counts);
 }
@@ -565,7 +515,7 @@ double reuse_access_rate(const struct reuse *reuse)
 double reuse_cpu_seconds(const struct reuse *reuse)
 {
     double sum = 0;
-    array_each (&reuse->bursts, const struct burst, burst)
+    array_each (&reuse->bursts, const struct reuse_burst, burst)
         sum += (double)burst->process_ns * 1e-9;
     return sum;
 }
@@ -597,207 +547,4 @@ double reuse_burst_bytes(const struct reuse *reuse)
 double reuse_known_bytes(const struct reuse *reuse)
 {
     return least_known(reuse, reuse->known_lines) * CACHE_LINE;
-}
-
-/* Accesses of one subject in three populations: those that read lines for themselves or for a store, those past the caches, and
- * stores by the longest time between uses since the store before. */
-enum population { CACHED, PAST, DIRTY, POPULATIONS };
-
-struct subject {
-    struct reuse_counts counts[POPULATIONS][GROUPS + 1]; /* without group k, then of all */
-    double accesses;
-    uint32_t bursts;
-};
-
-static void gather(const struct reuse *reuse, size_t from, size_t to, enum reuse_phase phase, struct subject *subject)
-{
-    uint32_t last = UINT32_MAX;
-    memset(subject, 0, sizeof *subject);
-    for (size_t i = from; i < to; i++) {
-        const struct row *row = &reuse->rows.items[i];
-        const struct burst *burst = &reuse->bursts.items[row->burst];
-        bool past = row->flags & REUSE_NONTEMPORAL, dirty = row->flags & REUSE_DIRTY;
-        if (burst->phase != phase || (past && dirty))
-            continue;
-        for (unsigned k = 0; k <= GROUPS; k++)
-            add(&subject->counts[dirty ? DIRTY : past ? PAST : CACHED][k], row, burst->weight[k]);
-        if (!dirty)
-            subject->accesses += row->value * burst->weight[GROUPS];
-        if (row->burst != last) {
-            last = row->burst;
-            subject->bursts++;
-        }
-    }
-}
-
-/* Lines that pass a cache that forgets after `time`. */
-static double misses(const struct reuse_counts *counts, const struct reuse_watched *watched,
-                     const struct reuse_curve *all, double time)
-{
-    struct reuse_curve curve;
-    double accesses = total(counts);
-    if (accesses <= 0)
-        return 0;
-    reuse_curve_make(&curve, counts, watched, all);
-    return accesses * reuse_curve_at(&curve, time);
-}
-
-struct spread {
-    double value, without[GROUPS];
-};
-
-/* Of few groups as much more as Student's interval is wider than two standard errors, at 95%. */
-static double error_of(const struct reuse *reuse, const struct spread *spread)
-{
-    double mean = 0, sum = 0, groups = reuse->groups;
-    if (reuse->groups < 2)
-        return INFINITY;
-    for (unsigned k = 0; k < reuse->groups; k++)
-        mean += spread->without[k] / groups;
-    for (unsigned k = 0; k < reuse->groups; k++)
-        sum += (spread->without[k] - mean) * (spread->without[k] - mean);
-    return sqrt(sum * (groups - 1) / groups) * reuse->student / 2;
-}
-
-ORDER_BY(by_bytes, struct reuse_object, ORDER(b->bytes.read + b->bytes.written, a->bytes.read + a->bytes.written))
-
-/* The first watch of a subject, at `from` or behind it; `*to`: the first that is not. */
-static size_t watches_of(const struct reuse *reuse, uint64_t subject, size_t from, size_t *to)
-{
-    const struct watch *watches = reuse->watches.items;
-    while (from < reuse->watches.count && watches[from].subject < subject)
-        from++;
-    for (*to = from; *to < reuse->watches.count && watches[*to].subject == subject; ++*to)
-        ;
-    return from;
-}
-
-/* A cache that forgets after these times. */
-struct asked {
-    double times[REUSE_PHASES][GROUPS + 1];
-    double scale; /* bytes a second of a line */
-};
-
-/* What a larger cache leaves to memory is at most what the largest known one does. The curve's end is no bound: where the last line that
- * is seen is one that is used again, it falls to 0. */
-static void find_times(const struct reuse *reuse, double lines, struct asked *asked)
-{
-    asked->scale = CACHE_LINE / reuse->seconds;
-    for (unsigned phase = 0; phase < REUSE_PHASES; phase++)
-        for (unsigned k = 0; k <= GROUPS; k++)
-            asked->times[phase][k] = reuse_curve_time(&reuse->all[phase][k], fmin(lines, reuse->known_lines[phase]));
-}
-
-static void spread_add(struct spread *spread, unsigned k, double more)
-{
-    *(k == GROUPS ? &spread->value : &spread->without[k]) += more;
-}
-
-/* What a subject with these rows and watches brings and writes back in a phase. */
-struct share {
-    const struct asked *asked;
-    enum reuse_phase phase;
-    size_t watched_from, watched_to;
-    struct spread read, written;
-};
-
-static void ask_in_phase(const struct reuse *reuse, const struct subject *subject, struct share *share,
-                         struct reuse_watched *watched)
-{
-    bool any = share->watched_from < share->watched_to;
-    for (unsigned k = 0; k <= GROUPS; k++) {
-        const struct reuse_curve *all = &reuse->all[share->phase][k];
-        double time = share->asked->times[share->phase][k], scale = share->asked->scale;
-        if (any)
-            add_watches(reuse, share->watched_from, share->watched_to, share->phase, k, watched);
-        double past = misses(&subject->counts[PAST][k], NULL, all, time);
-        spread_add(&share->read, k, scale * misses(&subject->counts[CACHED][k], any ? watched : NULL, all, time));
-        spread_add(&share->written, k, scale * (misses(&subject->counts[DIRTY][k], NULL, all, time) + past));
-    }
-}
-
-static void spread_sum(struct spread *sum, const struct spread *more)
-{
-    sum->value += more->value;
-    for (unsigned k = 0; k < GROUPS; k++)
-        sum->without[k] += more->without[k];
-}
-
-void reuse_ask(const struct reuse *reuse, double bytes, struct reuse_answer *answer)
-{
-    struct asked asked;
-    struct spread all_read = {0}, all_written = {0};
-    memset(answer, 0, sizeof *answer);
-    answer->bytes = bytes;
-    answer->known = bytes / CACHE_LINE <= least_known(reuse, reuse->known_lines);
-    find_times(reuse, bytes / CACHE_LINE, &asked);
-    struct subject *subject = mem_alloc(sizeof *subject);
-    struct reuse_watched *watched = mem_alloc(sizeof *watched);
-    size_t watched_from = 0, watched_to = 0;
-    for (size_t from = 0, to; from < reuse->rows.count; from = to) {
-        struct share share = {.asked = &asked};
-        const struct row *first = &reuse->rows.items[from];
-        uint32_t object = FLOW_NONE; /* one that was sampled: else nothing more is known of the site */
-        for (to = from; to < reuse->rows.count && reuse->rows.items[to].subject == first->subject; to++)
-            if (object == FLOW_NONE)
-                object = reuse->rows.items[to].object;
-        watched_from = watches_of(reuse, first->subject, watched_to, &watched_to);
-        share.watched_from = watched_from;
-        share.watched_to = watched_to;
-        double accesses = 0;
-        uint32_t bursts = 0;
-        for (unsigned phase = 0; phase < REUSE_PHASES; phase++) {
-            share.phase = (enum reuse_phase)phase;
-            gather(reuse, from, to, share.phase, subject);
-            ask_in_phase(reuse, subject, &share, watched);
-            accesses += subject->accesses;
-            bursts += subject->bursts;
-        }
-        spread_sum(&all_read, &share.read);
-        spread_sum(&all_written, &share.written);
-        array_push(&answer->objects,
-                   (struct reuse_object){.object = object,
-                                         .site = first->subject >> 32 ? FLOW_NONE : (uint32_t)first->subject,
-                                         .bursts = bursts,
-                                         .accesses = accesses / reuse->seconds,
-                                         .bytes = {share.read.value, share.written.value, error_of(reuse, &share.read),
-                                                   error_of(reuse, &share.written)}});
-    }
-    answer->all = (struct reuse_bytes){all_read.value, all_written.value, error_of(reuse, &all_read),
-                                       error_of(reuse, &all_written)};
-    array_sort(&answer->objects, by_bytes);
-    free(watched);
-    free(subject);
-}
-
-void reuse_answer_free(struct reuse_answer *answer)
-{
-    array_free(&answer->objects);
-}
-
-struct reuse_check reuse_check(const struct reuse *reuse, const struct calibration *calibration)
-{
-    enum { PRIVATE = 2, FACTOR = 2 /* caches are not quite filled in the order of use */ };
-    const struct flow_reuse *rows;
-    size_t count = flow_reuses(reuse->flow, &rows);
-    struct reuse_check check = {0};
-    for (uint32_t i = 0; calibration && i < calibration->cache_count && calibration_shows(calibration); i++)
-        if (calibration->caches[i].level == PRIVATE)
-            check.cache = calibration->caches[i].size;
-    for (size_t i = 0; i < count && check.cache; i++) {
-        const struct event_reuse *event = &rows[i].event;
-        const struct burst *burst = burst_of(reuse, rows[i].thread, event->burst);
-        if (!(event->flags & REUSE_TIMED) || event->bin >= REUSE_BINS || event->count > UINT32_MAX || !burst)
-            continue;
-        double used = footprint(&reuse->all[burst->phase][GROUPS], reuse_bin_time(event->bin)) * CACHE_LINE;
-        bool near = calibration_level(calibration, (uint32_t)event->count) <= PRIVATE;
-        if (used * FACTOR < (double)check.cache) {
-            check.inside++;
-            check.near += near;
-        } else if (used > (double)check.cache * FACTOR) {
-            check.beyond++;
-            check.far += !near;
-        }
-    }
-    return check;
 }
